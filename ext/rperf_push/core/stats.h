@@ -1,0 +1,93 @@
+/* stats.h - every number `RperfPush.stats` shows.
+ *
+ * One list: name and meaning. Counters only grow (until the process forks); gauges hold the latest value.
+ *
+ * Threads    any thread and any context, handlers included: each number is one relaxed atomic.
+ *            The last error is a text under a lock of its own and is not for handlers.
+ */
+#ifndef RPP_STATS_H
+#define RPP_STATS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RPP_STATS_LIST(X)                                                                                              \
+    /* capture */                                                                                                      \
+    X(samples_captured, "stacks captured")                                                                             \
+    X(samples_deferred_busy, "ticks that found the VM, the collector or a table busy; the time went to the next one")  \
+    X(samples_deferred_full, "captures put off because the sample buffer was full; the time went to the next one")     \
+    X(samples_truncated, "stacks deeper than the limit, cut at the root")                                              \
+    X(samples_overflowed, "samples whose stack or labels no longer fitted the window's tables: under (overflow)")      \
+    X(time_lost_ns, "time on a thread's clock that could not be recorded before the thread ended")                     \
+    X(time_cut_ns, "waiting time cut because a window had stayed open for more than 10 minutes")                       \
+    X(ticks, "times the collector asked for a capture at the next safepoint")                                          \
+    X(ractor_threads_ignored, "threads of other Ractors, not profiled")                                                \
+    X(threads_known, "gauge: threads being profiled")                                                                  \
+    X(frames_known, "gauge: methods and blocks in the frame table")                                                    \
+    X(frames_unresolved, "gauge: those that still wait for their names")                                               \
+    X(frames_dropped, "frames forgotten after three windows without a sample")                                         \
+    X(stacks_in_window, "gauge: distinct stacks in the last sealed window")                                            \
+    X(label_sets_in_window, "gauge: distinct label sets in the last sealed window")                                    \
+    X(overhead_ns, "time spent in our handler, hooks and jobs on application threads")                                 \
+    X(period_ns, "gauge: the sampling period in force, stretched when over budget")                                    \
+    /* windows */                                                                                                      \
+    X(windows_sealed, "windows closed")                                                                                \
+    X(windows_empty, "windows closed without any sample; nothing is sent for them")                                    \
+    X(cpu_ns_encoded, "sum of the cpu values encoded")                                                                 \
+    X(wall_ns_encoded, "sum of the wall values encoded")                                                               \
+    X(samples_encoded, "aggregated samples encoded")                                                                   \
+    X(bytes_encoded, "pprof bytes before compression")                                                                 \
+    X(bytes_compressed, "pprof bytes after compression")                                                               \
+    X(encode_cpu_ns, "CPU time spent encoding and compressing")                                                        \
+    X(encode_failures, "windows that could not be encoded and were lost")                                              \
+    /* delivery: every sealed payload ends as exactly one of delivered, unconfirmed, dropped_* */                      \
+    X(payloads_sealed, "payloads handed to the uploader")                                                              \
+    X(payloads_delivered, "payloads the backend took")                                                                 \
+    X(payloads_unconfirmed, "payloads sent whole without an answer; not sent again")                                   \
+    X(payloads_dropped_queue_full, "payloads pushed out of the full queue by newer ones")                              \
+    X(payloads_dropped_too_old, "payloads older than the backend takes")                                               \
+    X(payloads_dropped_rejected, "payloads the backend refused for good")                                              \
+    X(payloads_dropped_retries, "payloads given up after too many tries")                                              \
+    X(payloads_dropped_shutdown, "payloads left when the shutdown deadline passed")                                    \
+    X(payloads_dropped_fork, "parent's payloads forgotten in a forked child, which the parent sends itself")           \
+    X(queue_payloads, "gauge: payloads waiting")                                                                       \
+    X(queue_bytes, "gauge: bytes waiting")                                                                             \
+    X(uploads_ok, "requests that succeeded")                                                                           \
+    X(uploads_retried, "requests that failed and will be sent again")                                                  \
+    X(uploads_failed, "requests that failed for good")                                                                 \
+    X(uploads_failed_connect, "failed requests: connection, DNS or TLS")                                               \
+    X(uploads_failed_timeout, "failed requests: no answer in time")                                                    \
+    X(uploads_failed_4xx, "failed requests: answered 4xx")                                                             \
+    X(uploads_failed_5xx, "failed requests: answered 5xx")                                                             \
+    X(bytes_sent, "bytes of request bodies sent in requests that succeeded")                                           \
+    X(last_upload_ok_at_ns, "gauge: when the last request succeeded, ns since the epoch")                              \
+    /* life cycle */                                                                                                   \
+    X(forks, "times this process was created by a fork while profiling")                                               \
+    X(log_lines_dropped, "log lines lost because Ruby did not collect them in time")
+
+typedef enum rpp_stat {
+#define X(name, text) RPP_STAT_##name,
+    RPP_STATS_LIST(X)
+#undef X
+    RPP_STAT_COUNT
+} rpp_stat;
+
+#define RPP_LAST_ERROR_MAX 512
+
+/* One set a process: several parts count, one page shows. */
+void rpp_stats_add(rpp_stat stat, uint64_t amount);
+void rpp_stats_set(rpp_stat stat, uint64_t value);
+uint64_t rpp_stats_get(rpp_stat stat);
+const char *rpp_stats_name(rpp_stat stat);
+const char *rpp_stats_text(rpp_stat stat);
+
+/* Remembers a message and the time; never holds credentials. */
+void rpp_stats_set_last_error(const char *message);
+/* Copies the last error; returns when it happened (ns since the epoch), 0 when there was none. */
+uint64_t rpp_stats_last_error(char *message, size_t size);
+
+/* All zero, fresh locks: for a forked child and for tests. */
+void rpp_stats_reset(void);
+
+#endif

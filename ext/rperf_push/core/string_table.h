@@ -1,0 +1,33 @@
+/* string_table.h - strings to small numbers, for the string table of one pprof.
+ *
+ * Id 0 is the empty string, as pprof wants it. Ids are dense and in order of first use. Bytes live in one arena.
+ *
+ * Threads    one at a time.
+ */
+#ifndef RPP_STRING_TABLE_H
+#define RPP_STRING_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "status.h"
+
+typedef struct rpp_string_table rpp_string_table;
+
+/* NULL when out of memory. */
+rpp_string_table *rpp_string_table_new(void);
+void rpp_string_table_free(rpp_string_table *table);
+
+/* Copies the bytes on first sight, made valid UTF-8 ('?' for each bad byte) and cut to 65,535 bytes at a character. */
+RPP_NODISCARD rpp_status rpp_string_table_intern(rpp_string_table *table, const char *bytes, size_t length,
+                                                 uint32_t *id);
+uint32_t rpp_string_table_count(const rpp_string_table *table);
+/* NUL-terminated; valid until the next intern. */
+const char *rpp_string_table_get(const rpp_string_table *table, uint32_t id, size_t *length);
+
+/* Length of the longest valid UTF-8 prefix of at most `max` bytes; never splits a character. */
+size_t rpp_utf8_prefix(const char *bytes, size_t length, size_t max);
+/* Replaces each byte that is not part of valid UTF-8 by '?', in place. */
+void rpp_utf8_repair(char *bytes, size_t length);
+
+#endif
