@@ -24,10 +24,10 @@ typedef enum rpp_status {
 
 #if defined(__GNUC__)
 #define RPP_NODISCARD __attribute__((warn_unused_result))
-#define RPP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define RPP_PRINTF(text_index, first) __attribute__((format(printf, text_index, first)))
 #else
 #define RPP_NODISCARD
-#define RPP_PRINTF(format, first)
+#define RPP_PRINTF(text_index, first)
 #endif
 
 /* "out of memory" for RPP_NO_MEMORY, and so on. */
