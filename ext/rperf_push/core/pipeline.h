@@ -34,9 +34,15 @@
 #define RPP_WORK_ROTATE 2u /* begin, or go on with, a rotation */
 #define RPP_WORK_NAMES 4u  /* resolve some names */
 
+/* What the sampler saw since it was last asked. */
+#define RPP_ACTIVITY_RAN 1u    /* a thread ran: a safepoint can be hoped for */
+#define RPP_ACTIVITY_OVERDUE 2u /* a running thread has gathered a period without a capture: tick */
+
 typedef struct rpp_pipeline_seams {
-    /* Asks the sampler to come to rpp_pipeline_work at its next safepoint. Any thread; must not block. */
+    /* Asks the sampler to come to rpp_pipeline_work at its next safepoint. Collector thread; must not block. */
     void (*ask)(void *context);
+    /* RPP_ACTIVITY_* bits since the last time it was called. Collector thread. */
+    unsigned (*activity)(void *context);
     /* Takes a sealed profile. Collector thread. */
     void (*deliver)(rpp_profile *profile, void *context);
     void *context;
@@ -44,8 +50,7 @@ typedef struct rpp_pipeline_seams {
 
 typedef struct rpp_pipeline_options {
     uint64_t interval_ns; /* length of a window */
-    uint64_t period_ns;   /* sampling period: the tick's rhythm */
-    bool ticks;           /* whether the sampler wants RPP_WORK_TICK at all */
+    uint64_t period_ns;   /* sampling period: the tick's rhythm while threads run */
     size_t buffer_half_bytes;
     rpp_profile_limits limits;
     const rpp_clock *clock; /* NULL: the machine's */
@@ -69,9 +74,11 @@ rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
 unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
 /* The number of the window that time belongs to now. */
 uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
-/* A thread began to run, or the buffer fills: the collector may be in deep sleep. Cheap when it is not. */
+/* A thread began to run: ends the deep sleep that the collector falls into while none does. Cheap when it is awake. */
+void rpp_pipeline_stir(rpp_pipeline *pipeline);
+/* The buffer fills, or work was done: the collector shall look now. */
 void rpp_pipeline_wake(rpp_pipeline *pipeline);
-/* Frames were captured that have no name yet: how many are left to resolve. */
+/* Frames that wait for their names: RPP_WORK_NAMES stays set while there are any. */
 void rpp_pipeline_set_unnamed(rpp_pipeline *pipeline, uint32_t count);
 
 /* --- rotation, by the sampler, under the GVL --- */
@@ -86,8 +93,6 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
 
 /* --- any ordinary thread --- */
 
-/* Makes the current window due now. */
-void rpp_pipeline_request_rotation(rpp_pipeline *pipeline);
 /* Waits until every window before `window` was handed to deliver, or the deadline (monotonic): RPP_TIMEOUT. */
 RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, uint64_t deadline_ns);
 /* Takes effect with the next tick. */

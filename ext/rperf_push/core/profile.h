@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame_names.h"
 #include "label_sets.h"
 #include "sample_buffer.h"
 #include "stack_table.h"
@@ -48,6 +49,9 @@ RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample 
 void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns);
 uint64_t rpp_profile_time_ns(const rpp_profile *profile);
 uint64_t rpp_profile_duration_ns(const rpp_profile *profile);
+
+/* Whether every frame of the profile has its name. */
+bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names);
 
 size_t rpp_profile_row_count(const rpp_profile *profile);
 /* In order of first sight; valid until the next add. */

@@ -1,0 +1,348 @@
+/* pipeline.c - the collector: takes samples out of the buffer, sums them, and closes a window at every interval. */
+#include "pipeline.h"
+
+#include <stdatomic.h>
+
+#include "alloc.h"
+#include "stats.h"
+#include "thread.h"
+#include "waker.h"
+
+/* While no thread runs nothing can be captured and no window closed: the collector sleeps until one stirs. It looks up
+ * once in this while all the same, in case a stir was missed. */
+#define DEEP_SLEEP_NS (5 * RPP_NS_PER_S)
+/* Names come with the next safepoints. A window does not wait for them longer than this. */
+#define NAMES_PATIENCE_NS (3 * RPP_NS_PER_S)
+/* Windows follow the monotonic clock; when the wall clock was set by more than this, the next one starts from it anew. */
+#define CLOCK_STEP_NS RPP_NS_PER_S
+#define COLLECTOR_STACK_BYTES (1024 * 1024)
+
+struct rpp_pipeline {
+    /* set at birth */
+    rpp_pipeline_options options;
+    rpp_pipeline_seams seams;
+    const rpp_clock *clock;
+    const rpp_frame_names *names;
+    rpp_sample_buffer *buffer;
+
+    /* shared with the sampler */
+    _Atomic unsigned work;
+    _Atomic uint32_t window;      /* the one that time belongs to now */
+    _Atomic uint32_t rotated;     /* windows below this one are settled; may be sealed */
+    _Atomic uint64_t boundary_ns; /* where the last rotation cut */
+    _Atomic uint64_t period_ns;
+    _Atomic bool asleep;
+    rpp_waker waker;
+
+    /* collector only */
+    rpp_profile *open[2]; /* by the window's lowest bit */
+    uint64_t window_start_ns, due_ns, settled_since_ns;
+    uint64_t realtime_offset_ns; /* realtime = monotonic + this, modulo 2^64 */
+
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock;
+    /* under lock */
+    pthread_cond_t changed;
+    uint32_t delivered; /* windows below this one were handed to deliver */
+    bool stopping, ended;
+};
+
+static uint64_t monotonic(const rpp_pipeline *p)
+{
+    return p->clock->monotonic_ns(p->clock->context);
+}
+
+static uint64_t current_offset(const rpp_pipeline *p)
+{
+    return p->clock->realtime_ns(p->clock->context) - monotonic(p);
+}
+
+/* The first window is shorter by a random part, so that a fleet that starts at once does not upload at once. */
+static uint64_t first_interval(uint64_t interval_ns)
+{
+    uint64_t random = rpp_random_seed();
+    uint64_t tenths = 1000 + rpp_random_next(&random) % 9001;
+    return interval_ns / 10000 * tenths;
+}
+
+rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pipeline_seams *seams,
+                               const rpp_frame_names *names)
+{
+    rpp_pipeline *p = rpp_calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->options = *options;
+    p->seams = *seams;
+    p->clock = options->clock ? options->clock : &rpp_system_clock;
+    p->names = names;
+    p->buffer = rpp_sample_buffer_new(options->buffer_half_bytes);
+    p->open[0] = rpp_profile_new(&options->limits);
+    if (!p->buffer || !p->open[0]) {
+        rpp_profile_free(p->open[0]);
+        rpp_sample_buffer_free(p->buffer);
+        rpp_free(p);
+        return NULL;
+    }
+    p->window_start_ns = monotonic(p);
+    p->due_ns = p->window_start_ns + first_interval(options->interval_ns);
+    p->realtime_offset_ns = current_offset(p);
+    atomic_store(&p->boundary_ns, p->window_start_ns);
+    atomic_store(&p->period_ns, options->period_ns);
+    rpp_waker_init(&p->waker);
+    pthread_mutex_init(&p->lock, NULL);
+    rpp_cond_init(&p->changed);
+    return p;
+}
+
+void rpp_pipeline_free(rpp_pipeline *p)
+{
+    if (!p) return;
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->lock);
+    rpp_waker_destroy(&p->waker);
+    rpp_profile_free(p->open[0]);
+    rpp_profile_free(p->open[1]);
+    rpp_sample_buffer_free(p->buffer);
+    rpp_free(p);
+}
+
+/* --- the collector thread --- */
+
+/* A sample is of the current window, or of the one before while a rotation settles. */
+static void ingest(const rpp_sample *sample, const rpp_location *locations, void *context)
+{
+    rpp_pipeline *p = context;
+    rpp_profile **slot = &p->open[sample->window & 1];
+    if (!*slot) *slot = rpp_profile_new(&p->options.limits);
+    if (!*slot || rpp_profile_add(*slot, sample, locations) != RPP_OK) {
+        rpp_stats_add(RPP_STAT_time_lost_ns, sample->wall_ns);
+    }
+    rpp_label_set_release(sample->labels);
+}
+
+static void drain(rpp_pipeline *p)
+{
+    rpp_sample_buffer_drain(p->buffer, ingest, p);
+}
+
+static uint32_t delivered_windows(rpp_pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    uint32_t delivered = p->delivered;
+    pthread_mutex_unlock(&p->lock);
+    return delivered;
+}
+
+static void set_delivered(rpp_pipeline *p, uint32_t windows)
+{
+    pthread_mutex_lock(&p->lock);
+    p->delivered = windows;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void begin_window(rpp_pipeline *p, uint64_t start_ns)
+{
+    uint64_t offset = current_offset(p);
+    int64_t step = (int64_t)(offset - p->realtime_offset_ns);
+    if (step > (int64_t)CLOCK_STEP_NS || step < -(int64_t)CLOCK_STEP_NS) p->realtime_offset_ns = offset;
+    p->window_start_ns = start_ns;
+    p->due_ns = start_ns + p->options.interval_ns;
+}
+
+/* Seals and delivers the window that a rotation has settled, once its frames have names. */
+static void seal_settled_window(rpp_pipeline *p, bool patient)
+{
+    uint32_t window = delivered_windows(p);
+    if (window == atomic_load_explicit(&p->rotated, memory_order_acquire)) return;
+    drain(p); /* whatever was settled before `rotated` was raised is in the buffer by now */
+
+    rpp_profile **slot = &p->open[window & 1];
+    uint64_t now = monotonic(p), end = atomic_load(&p->boundary_ns);
+    if (!p->settled_since_ns) p->settled_since_ns = now;
+    if (patient && *slot && !rpp_profile_is_named(*slot, p->names) &&
+        now - p->settled_since_ns < NAMES_PATIENCE_NS) {
+        return;
+    }
+    p->settled_since_ns = 0;
+
+    rpp_profile *sealed = *slot;
+    *slot = NULL;
+    rpp_stats_add(RPP_STAT_windows_sealed, 1);
+    if (sealed) {
+        rpp_profile_seal(sealed, p->window_start_ns + p->realtime_offset_ns, end - p->window_start_ns);
+        p->seams.deliver(sealed, p->seams.context);
+    } else {
+        rpp_stats_add(RPP_STAT_windows_empty, 1);
+    }
+    begin_window(p, end);
+    set_delivered(p, window + 1);
+}
+
+static bool is_stopping(rpp_pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool stopping = p->stopping;
+    pthread_mutex_unlock(&p->lock);
+    return stopping;
+}
+
+/* Asks for what is wanted while a safepoint can be hoped for; asks again every period, as a request may get lost in the VM. */
+static void ask_for_work(rpp_pipeline *p, unsigned activity)
+{
+    if (monotonic(p) >= p->due_ns && delivered_windows(p) == atomic_load(&p->window)) {
+        atomic_fetch_or(&p->work, RPP_WORK_ROTATE);
+    }
+    if (activity & RPP_ACTIVITY_OVERDUE) {
+        atomic_fetch_or(&p->work, RPP_WORK_TICK);
+        rpp_stats_add(RPP_STAT_ticks, 1);
+    }
+    if ((activity & RPP_ACTIVITY_RAN) && atomic_load(&p->work)) p->seams.ask(p->seams.context);
+}
+
+/* Named so that a backtrace of an idle process explains itself. */
+static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
+{
+    atomic_store(&p->asleep, true);
+    rpp_waker_wait(&p->waker, monotonic(p) + DEEP_SLEEP_NS);
+    atomic_store(&p->asleep, false);
+}
+
+static void collector_waits_for_the_next_tick(rpp_pipeline *p)
+{
+    rpp_waker_wait(&p->waker, monotonic(p) + atomic_load_explicit(&p->period_ns, memory_order_relaxed));
+}
+
+static void *collector_main(void *context)
+{
+    rpp_pipeline *p = context;
+    unsigned quiet = 0;
+    while (!is_stopping(p)) {
+        unsigned activity = p->seams.activity(p->seams.context);
+        quiet = activity ? 0 : quiet + 1;
+        drain(p);
+        ask_for_work(p, activity);
+        seal_settled_window(p, true);
+        if (quiet < 2) {
+            collector_waits_for_the_next_tick(p);
+        } else {
+            collector_sleeps_until_a_thread_runs(p);
+        }
+    }
+    seal_settled_window(p, false);
+
+    pthread_mutex_lock(&p->lock);
+    p->ended = true;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+rpp_status rpp_pipeline_start(rpp_pipeline *p)
+{
+    rpp_status status = rpp_thread_start(&p->thread, "rpp-collector", COLLECTOR_STACK_BYTES, collector_main, p);
+    p->started = status == RPP_OK;
+    return status;
+}
+
+static bool collector_ended_before(rpp_pipeline *p, uint64_t deadline_ns)
+{
+    while (!p->ended && rpp_monotonic_ns() < deadline_ns) rpp_cond_wait_until(&p->changed, &p->lock, deadline_ns);
+    return p->ended;
+}
+
+rpp_status rpp_pipeline_stop(rpp_pipeline *p, uint64_t deadline_ns)
+{
+    if (!p->started) return RPP_OK;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    rpp_waker_wake(&p->waker);
+    bool ended = collector_ended_before(p, deadline_ns);
+    pthread_mutex_unlock(&p->lock);
+    if (!ended) return RPP_TIMEOUT;
+    pthread_join(p->thread, NULL);
+    p->started = false;
+    return RPP_OK;
+}
+
+/* --- for the sampler --- */
+
+rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *p)
+{
+    return p->buffer;
+}
+
+unsigned rpp_pipeline_work(rpp_pipeline *p)
+{
+    return atomic_fetch_and(&p->work, ~RPP_WORK_TICK);
+}
+
+uint32_t rpp_pipeline_window(const rpp_pipeline *p)
+{
+    return atomic_load_explicit(&p->window, memory_order_relaxed);
+}
+
+void rpp_pipeline_stir(rpp_pipeline *p)
+{
+    if (atomic_load_explicit(&p->asleep, memory_order_relaxed)) rpp_waker_wake(&p->waker);
+}
+
+void rpp_pipeline_wake(rpp_pipeline *p)
+{
+    rpp_waker_wake(&p->waker);
+}
+
+void rpp_pipeline_set_unnamed(rpp_pipeline *p, uint32_t count)
+{
+    rpp_stats_set(RPP_STAT_frames_unresolved, count);
+    if (count) {
+        atomic_fetch_or(&p->work, RPP_WORK_NAMES);
+    } else {
+        atomic_fetch_and(&p->work, ~RPP_WORK_NAMES);
+    }
+}
+
+rpp_status rpp_pipeline_begin_rotation(rpp_pipeline *p, uint64_t boundary_ns)
+{
+    uint32_t window = atomic_load(&p->window);
+    if (window != delivered_windows(p)) return RPP_BUSY;
+    atomic_store(&p->boundary_ns, boundary_ns);
+    atomic_store_explicit(&p->window, window + 1, memory_order_release);
+    return RPP_OK;
+}
+
+void rpp_pipeline_end_rotation(rpp_pipeline *p)
+{
+    atomic_fetch_and(&p->work, ~RPP_WORK_ROTATE);
+    atomic_store_explicit(&p->rotated, atomic_load(&p->window), memory_order_release);
+    rpp_pipeline_wake(p);
+}
+
+bool rpp_pipeline_is_rotating(const rpp_pipeline *p)
+{
+    return atomic_load(&p->rotated) != atomic_load(&p->window);
+}
+
+uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *p)
+{
+    return atomic_load_explicit(&p->boundary_ns, memory_order_relaxed);
+}
+
+/* --- for any ordinary thread --- */
+
+rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *p, uint32_t window, uint64_t deadline_ns)
+{
+    pthread_mutex_lock(&p->lock);
+    while ((int32_t)(p->delivered - window) < 0 && !p->ended && rpp_monotonic_ns() < deadline_ns) {
+        rpp_cond_wait_until(&p->changed, &p->lock, deadline_ns);
+    }
+    bool delivered = (int32_t)(p->delivered - window) >= 0;
+    pthread_mutex_unlock(&p->lock);
+    return delivered ? RPP_OK : RPP_TIMEOUT;
+}
+
+void rpp_pipeline_set_period(rpp_pipeline *p, uint64_t period_ns)
+{
+    atomic_store_explicit(&p->period_ns, period_ns, memory_order_relaxed);
+}
