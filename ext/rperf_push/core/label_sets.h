@@ -38,10 +38,10 @@ bool rpp_label_set_equal(const rpp_label_set *a, const rpp_label_set *b);
 
 typedef struct rpp_label_sets rpp_label_sets;
 
-/* Id 0 is the empty set. NULL when out of memory. */
+/* At most `max_sets` sets besides the empty one, whose id is 0. NULL when out of memory. */
 rpp_label_sets *rpp_label_sets_new(uint32_t max_sets);
 void rpp_label_sets_free(rpp_label_sets *sets);
-/* Retains the set on first sight. RPP_LIMIT: the table is full; use the overflow id. */
+/* Retains the set on first sight. RPP_LIMIT: the table is full. */
 RPP_NODISCARD rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id);
 /* The set of an id; NULL for 0. */
 const rpp_label_set *rpp_label_sets_get(const rpp_label_sets *sets, uint32_t id);

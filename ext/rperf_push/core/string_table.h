@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "status.h"
+#include "utf8.h"
 
 typedef struct rpp_string_table rpp_string_table;
 
@@ -24,10 +25,5 @@ RPP_NODISCARD rpp_status rpp_string_table_intern(rpp_string_table *table, const 
 uint32_t rpp_string_table_count(const rpp_string_table *table);
 /* NUL-terminated; valid until the next intern. */
 const char *rpp_string_table_get(const rpp_string_table *table, uint32_t id, size_t *length);
-
-/* Length of the longest valid UTF-8 prefix of at most `max` bytes; never splits a character. */
-size_t rpp_utf8_prefix(const char *bytes, size_t length, size_t max);
-/* Replaces each byte that is not part of valid UTF-8 by '?', in place. */
-void rpp_utf8_repair(char *bytes, size_t length);
 
 #endif
