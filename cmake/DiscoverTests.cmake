@@ -1,0 +1,31 @@
+# discover_tests(TARGET) - registers each TEST of a test program (spec/core/test.h) with CTest, once it is built.
+#
+# Included by a CMakeLists.txt it defines the function; run as a script after the build it writes the list for CTest.
+
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  set(discover_tests_script ${CMAKE_CURRENT_LIST_FILE})
+
+  function(discover_tests target)
+    set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_tests.cmake)
+    add_custom_command(TARGET ${target} POST_BUILD
+      COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${target}> -D LIST=${list}
+              -D "LAUNCHER=${RPP_LAUNCHER}" -P ${discover_tests_script}
+      VERBATIM)
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${list})
+  endfunction()
+
+  return()
+endif()
+
+cmake_path(GET PROGRAM FILENAME suite)
+execute_process(COMMAND ${PROGRAM} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" names "${names}")
+list(JOIN LAUNCHER " " launcher)
+
+set(content "")
+foreach(name IN LISTS names)
+  string(APPEND content
+    "add_test([=[${suite}.${name}]=] ${launcher} [=[${PROGRAM}]=] ${name})\n"
+    "set_tests_properties([=[${suite}.${name}]=] PROPERTIES TIMEOUT 300)\n")
+endforeach()
+file(WRITE ${LIST} "${content}")
