@@ -1,8 +1,9 @@
 /* profile.h - one window's samples, summed: stack x labels x thread x state -> cpu and wall nanoseconds.
  *
  * Open while it is added to, then sealed with the window's time, then handed over whole to whoever encodes it.
- * Totals stay true: a sample whose stack or labels do not fit any more adds its weight to the overflow stack, [truncated]
- * stacks keep their leaf.
+ * Totals stay true: a sample whose stack does not fit any more adds its weight to the overflow stack, with its labels; one
+ * whose labels do not fit to the overflow stack without labels; and what finds no row of its own to one last row for each
+ * state: overflow stack, no labels, thread_seq 0. [truncated] stacks keep their leaf.
  *
  * Threads    one at a time.
  */
@@ -22,17 +23,17 @@
 typedef struct rpp_profile_limits {
     rpp_stack_limits stacks;
     uint32_t max_label_sets;
-    uint32_t max_rows;
+    uint32_t max_rows; /* the last rows not counted */
 } rpp_profile_limits;
 
-/* 64 MiB of stacks at the most. */
+/* 64 MiB of stacks at the most. The overflow stack comes on top of the limits. */
 extern const rpp_profile_limits rpp_profile_default_limits;
 
 typedef struct rpp_row {
     uint64_t cpu_ns, wall_ns;
-    uint32_t stack, labels, thread_seq;
-    uint8_t state; /* rpp_state */
-    uint32_t samples; /* captures summed here */
+    uint32_t stack, labels, thread_seq; /* thread_seq 0: of no thread in particular */
+    uint8_t state;                      /* rpp_state */
+    uint32_t samples;                   /* captures summed here */
 } rpp_row;
 
 typedef struct rpp_profile rpp_profile;
@@ -42,7 +43,7 @@ rpp_profile *rpp_profile_new(const rpp_profile_limits *limits);
 void rpp_profile_free(rpp_profile *profile);
 
 /* Adds a sample's weight; the label set's reference stays with the caller. RPP_OK also when it went to (overflow), which
- * is counted (samples_overflowed). RPP_NO_MEMORY: the weight could not be recorded. */
+ * is counted (samples_overflowed), for want of room or of memory alike. RPP_INVALID: no such state, nothing was added. */
 RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
 
 /* Start in ns since the epoch. */

@@ -31,7 +31,7 @@ typedef enum rpp_state {
 
 /* Who gets a sample: a session sees only what was gathered while it was on. */
 #define RPP_CONSUMER_CONTINUOUS 1u
-#define RPP_CONSUMER_ON_DEMAND 2u
+#define RPP_CONSUMER_ON_DEMAND  2u
 
 typedef struct rpp_sample {
     uint64_t cpu_ns, wall_ns;
@@ -50,7 +50,7 @@ rpp_sample_buffer *rpp_sample_buffer_new(size_t half_bytes);
 /* Releases the label sets of what was never drained. */
 void rpp_sample_buffer_free(rpp_sample_buffer *buffer);
 
-/* RPP_BUSY: the collector is swapping. RPP_LIMIT: no room in this half. Either way nothing was taken. */
+/* RPP_BUSY: the collector is swapping. RPP_LIMIT: no room in this half. RPP_INVALID: too deep. Nothing was taken then. */
 RPP_NODISCARD rpp_status rpp_sample_buffer_push(rpp_sample_buffer *buffer, const rpp_sample *sample,
                                                 const rpp_location *locations);
 /* Whether the active half is more than half full: time to wake the collector. Async-signal-safe. */
