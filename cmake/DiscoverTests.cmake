@@ -18,7 +18,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 cmake_path(GET PROGRAM FILENAME suite)
-execute_process(COMMAND ${PROGRAM} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${LAUNCHER} ${PROGRAM} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" names "${names}")
 list(JOIN LAUNCHER " " launcher)
 
