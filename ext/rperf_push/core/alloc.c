@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Set once by the first test that asks and never in production, where an allocation thus costs one relaxed load more. */
+/* Set once by the first test that asks and never in production: there an allocation costs one relaxed load more. */
 static atomic_bool watched;
 static atomic_size_t asked, fail_at;
 

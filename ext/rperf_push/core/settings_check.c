@@ -1,0 +1,209 @@
+/* settings_check.c - judging the settings as a whole, and filling in what depends on other options.
+ *
+ * Every check notes what it finds and goes on, so that a user sees all mistakes at once.
+ */
+#include <string.h>
+
+#include "alloc.h"
+#include "options.h"
+#include "settings.h"
+#include "url.h"
+#include "utf8.h"
+
+/* What Pyroscope takes. */
+#define SERIES_NAMES_MAX  30
+#define SERIES_NAMES_OURS 3 /* __name__, service_name, __delta__ */
+#define NAME_MAX_BYTES    1024
+#define VALUE_MAX_BYTES   2048
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        rpp_status status_ = (call);                                                                                   \
+        if (status_ != RPP_OK) return status_;                                                                         \
+    } while (0)
+
+static bool is_empty(const char *text)
+{
+    return !text || !*text;
+}
+
+static bool is_utf8(const char *text)
+{
+    size_t length = strlen(text);
+    return rpp_utf8_prefix(text, length, length) == length;
+}
+
+static const char *quote(char out[RPP_QUOTED_MAX], const char *text)
+{
+    return rpp_quote(out, text, strlen(text));
+}
+
+bool rpp_label_name_is_legal(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    if (!*name || (*name >= '0' && *name <= '9')) return false;
+    return name[strspn(name, letters)] == '\0';
+}
+
+/* --- where to --- */
+
+static rpp_status check_server(const rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    static const char *const schemes[] = {"http", "https", NULL};
+    if (settings->backend == RPP_BACKEND_DIRECTORY) return RPP_OK;
+    const char *url = settings->server_address;
+    char quoted[RPP_QUOTED_MAX];
+    if (is_empty(url) || !rpp_url_is_good(url, schemes)) {
+        rpp_url_quote(quoted, url ? url : "", url ? strlen(url) : 0);
+        return rpp_mistakes_add(
+            mistakes, "server_address must be an http or https URL such as http://localhost:4040, got %s", quoted);
+    }
+    /* The push backends put their own path behind the address. */
+    if (settings->backend != RPP_BACKEND_HTTP && strpbrk(url, "?#")) {
+        rpp_url_quote(quoted, url, strlen(url));
+        return rpp_mistakes_add(mistakes, "server_address must end with its path, without ? or #, got %s", quoted);
+    }
+    return RPP_OK;
+}
+
+static rpp_status check_proxy(const rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    static const char *const schemes[] = {"http", "https", "socks4", "socks4a", "socks5", "socks5h", NULL};
+    const char *url = settings->proxy;
+    if (is_empty(url) || rpp_url_is_good(url, schemes)) return RPP_OK; /* empty: none, whatever the environment says */
+    char quoted[RPP_QUOTED_MAX];
+    return rpp_mistakes_add(mistakes, "proxy must be a URL such as http://proxy:3128 or socks5h://proxy:1080, got %s",
+                            rpp_url_quote(quoted, url, strlen(url)));
+}
+
+static rpp_status check_directory(const rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    if (settings->backend != RPP_BACKEND_DIRECTORY || !is_empty(settings->directory)) return RPP_OK;
+    return rpp_mistakes_add(mistakes, "directory must name a directory when backend is directory, got nothing");
+}
+
+static rpp_status check_credentials(const rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    if (!is_empty(settings->basic_auth_password) && is_empty(settings->basic_auth_username)) {
+        TRY(rpp_mistakes_add(mistakes, "basic_auth_password needs basic_auth_username"));
+    }
+    if (settings->basic_auth_username && strchr(settings->basic_auth_username, ':')) {
+        TRY(rpp_mistakes_add(mistakes,
+                             "basic_auth_username must not hold a colon: basic authentication ends it there"));
+    }
+    if (!is_empty(settings->tls_client_key) && is_empty(settings->tls_client_cert)) {
+        TRY(rpp_mistakes_add(mistakes, "tls_client_key needs tls_client_cert"));
+    }
+    return RPP_OK;
+}
+
+/* RFC 9110: a name is a token, a value holds no control characters but tabs. */
+static rpp_status check_headers(const rpp_pairs *headers, rpp_mistakes *mistakes)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char quoted[RPP_QUOTED_MAX];
+    for (size_t i = 0; i < headers->count; i++) {
+        const char *name = headers->items[i].key;
+        quote(quoted, name);
+        if (!*name || name[strspn(name, token)]) {
+            TRY(rpp_mistakes_add(mistakes,
+                                 "http_headers: %s is not a legal header name: letters, digits and "
+                                 "!#$%%&'*+-.^_`|~ only",
+                                 quoted));
+        }
+        for (const unsigned char *at = (const unsigned char *)headers->items[i].value; *at; at++) {
+            if ((*at < ' ' && *at != '\t') || *at == 0x7f) {
+                TRY(rpp_mistakes_add(mistakes, "http_headers: the value of %s holds a control character", quoted));
+                break;
+            }
+        }
+    }
+    return RPP_OK;
+}
+
+/* --- names and labels --- */
+
+static rpp_status check_name(const char *option, const char *name, rpp_mistakes *mistakes)
+{
+    char quoted[RPP_QUOTED_MAX];
+    quote(quoted, name);
+    if (!rpp_label_name_is_legal(name)) {
+        return rpp_mistakes_add(mistakes,
+                                "%s: %s is not a legal name: letters, digits and _ only, not starting with a digit",
+                                option, quoted);
+    }
+    if (strncmp(name, "__", 2) == 0) {
+        return rpp_mistakes_add(mistakes, "%s: %s is reserved: names must not start with __", option, quoted);
+    }
+    if (strlen(name) > NAME_MAX_BYTES) {
+        return rpp_mistakes_add(mistakes, "%s: the name %s is longer than %d bytes", option, quoted, NAME_MAX_BYTES);
+    }
+    return RPP_OK;
+}
+
+static rpp_status check_tags(const rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    const rpp_pairs *tags = &settings->tags;
+    char quoted[RPP_QUOTED_MAX];
+    for (size_t i = 0; i < tags->count; i++) {
+        const char *name = tags->items[i].key, *value = tags->items[i].value;
+        quote(quoted, name);
+        TRY(check_name("tags", name, mistakes));
+        if (strcmp(name, "service_name") == 0) {
+            TRY(rpp_mistakes_add(mistakes, "tags: service_name is what application_name sets"));
+        }
+        if (strlen(value) > VALUE_MAX_BYTES) {
+            TRY(rpp_mistakes_add(mistakes, "tags: the value of %s is longer than %d bytes", quoted, VALUE_MAX_BYTES));
+        }
+        if (!is_utf8(value)) {
+            TRY(rpp_mistakes_add(mistakes, "tags: the value of %s is not valid UTF-8", quoted));
+        }
+    }
+
+    size_t names = SERIES_NAMES_OURS + tags->count;
+    if (settings->report_hostname && !rpp_pairs_get(tags, "hostname")) names++;
+    if (settings->report_pid && !rpp_pairs_get(tags, "pid")) names++;
+    if (names <= SERIES_NAMES_MAX) return RPP_OK;
+    return rpp_mistakes_add(mistakes, "tags must be at most %zu, as a series has at most %d names, got %zu",
+                            SERIES_NAMES_MAX - (names - tags->count), SERIES_NAMES_MAX, tags->count);
+}
+
+static rpp_status check_label_names(const rpp_pairs *names, rpp_mistakes *mistakes)
+{
+    for (size_t i = 0; i < names->count; i++) TRY(check_name("label_names", names->items[i].value, mistakes));
+    return RPP_OK;
+}
+
+static rpp_status check_application_name(rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    if (is_empty(settings->application_name)) {
+        char *name = rpp_strdup("ruby");
+        if (!name) return RPP_NO_MEMORY;
+        rpp_free(settings->application_name);
+        settings->application_name = name;
+    }
+    if (strlen(settings->application_name) > VALUE_MAX_BYTES) {
+        TRY(rpp_mistakes_add(mistakes, "application_name is longer than %d bytes", VALUE_MAX_BYTES));
+    }
+    if (!is_utf8(settings->application_name)) {
+        TRY(rpp_mistakes_add(mistakes, "application_name is not valid UTF-8"));
+    }
+    return RPP_OK;
+}
+
+rpp_status rpp_settings_check(rpp_settings *settings, rpp_mistakes *mistakes)
+{
+    TRY(check_application_name(settings, mistakes));
+    TRY(check_server(settings, mistakes));
+    TRY(check_proxy(settings, mistakes));
+    TRY(check_directory(settings, mistakes));
+    TRY(check_credentials(settings, mistakes));
+    TRY(check_headers(&settings->http_headers, mistakes));
+    TRY(check_tags(settings, mistakes));
+    TRY(check_label_names(&settings->label_names, mistakes));
+    if (!settings->mode) TRY(rpp_settings_reject("mode", "nothing", mistakes));
+
+    /* Parca shows a sample's state nowhere but in its stack. */
+    if (!settings->vm_state_frames_given) settings->vm_state_frames = settings->backend == RPP_BACKEND_PARCA;
+    return RPP_OK;
+}
