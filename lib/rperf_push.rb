@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require_relative "rperf_push/version"
+begin
+  # A packaged gem carries one library per Ruby series, a checkout or an installed gem the one that was just built.
+  require "rperf_push/#{RUBY_VERSION[/\A\d+\.\d+/]}/rperf_push"
+rescue LoadError
+  require "rperf_push/rperf_push"
+end
+require_relative "rperf_push/configuration"
+require_relative "rperf_push/configuration_error"
+require_relative "rperf_push/environment"
+
+# A continuous profiler: every process samples its own CPU and wall time and pushes a pprof to a backend at every interval.
+#
+#   RperfPush.configure do |config|
+#     config.application_name = "shop"
+#     config.server_address = "http://pyroscope:4040"
+#   end
+#
+# All of it may be called from any thread at any time, whether or not profiling runs.
+module RperfPush
+  class << self
+    # Starts profiling, or replaces the configuration that runs. Forked children carry the settings on.
+    #
+    # A mistake never reaches the application: it becomes one line in the log, nothing is started, and what ran before
+    # runs on. Only what the block itself raises is passed through.
+    #
+    # @yieldparam config [Configuration] fresh; what it is not told comes from the environment, then from the defaults
+    # @return [Boolean] true when the configuration is valid (it then runs, unless `enabled` is false)
+    def configure(&block)
+      configuration = configuration_from(&block)
+      mistakes = start(configuration)
+      configuration.log_error("not started: #{mistakes.join("; ")}") if mistakes.any?
+      mistakes.empty?
+    end
+
+    # As {configure}, for whoever wants to hear of mistakes at once.
+    #
+    # @yieldparam config [Configuration]
+    # @return [true]
+    # @raise [ConfigurationError] with all that is wrong, one line for each mistake
+    def configure!(&block)
+      mistakes = start(configuration_from(&block))
+      raise ConfigurationError, mistakes if mistakes.any?
+
+      true
+    end
+
+    # Ends profiling: closes the window, sends what is left, ends the threads. `configure` may be called again afterwards.
+    # At the end of the process this happens by itself.
+    #
+    # @param timeout [Numeric, nil] seconds to wait at the most; nil for the option `shutdown_timeout`
+    # @return [void]
+    def shutdown(timeout: nil)
+      Native.shutdown(timeout)
+    end
+
+    # Closes the window now and waits until it is delivered.
+    #
+    # @param timeout [Numeric] seconds to wait at the most
+    # @return [Boolean] false when it was not delivered in time, or nothing runs
+    def flush(timeout: 5)
+      Native.flush(timeout)
+    end
+
+    # @return [Boolean] whether this process is being profiled
+    def running?
+      Native.running?
+    end
+
+    # What the profiler did since this process began; docs/stats.md explains each entry.
+    #
+    # @return [Hash{Symbol => Integer, Float, String, nil}] times in nanoseconds where the name ends in `_ns`
+    def stats
+      Native.stats
+    end
+
+    # Puts labels on the samples of this fiber, and of the fibers and threads it creates from now on.
+    #
+    #   RperfPush.label(tenant: "acme") { import }   # until the block ends, however it ends
+    #   RperfPush.label(phase: "warm-up")            # from now on
+    #   RperfPush.label(phase: nil)                  # no longer
+    #
+    # They are laid over the labels that are there. Values are converted with `to_s`, copied, and cut to 200 bytes.
+    #
+    # @param labels [Hash{Symbol, String => #to_s, nil}] nil removes the key
+    # @return [Object, nil] the block's value; nil without a block
+    def label(**labels, &block)
+      return Native.with_labels(labels, &block) if block
+
+      Native.label(labels)
+      nil
+    end
+
+    # @return [Hash{Symbol => String}] the labels of this fiber; a copy
+    def labels
+      Native.labels
+    end
+
+    private
+
+    def configuration_from
+      Configuration.new.tap { |configuration| yield configuration if block_given? }
+    end
+
+    # @return [Array<String>] mistakes; when there are any, nothing was changed
+    def start(configuration)
+      given = configuration.given
+      texts = Environment.new(ENV).texts.except(*given.keys)
+      configuration.mistakes_among(Native.configure(given, texts, configuration.usable_logger))
+    end
+  end
+end
+
+require_relative "rperf_push/railtie" if defined?(Rails::Railtie)

@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+module RperfPush
+  # What the block of `configure` is given: one writer and one reader for every option.
+  #
+  # It only remembers. Types, limits and what goes together are judged by the core, all options at once, so that one
+  # answer names everything that is wrong. config/initializers/rperf_push.rb shows every option with its default.
+  #
+  # A nil counts as not written, so that `config.tenant_id = ENV["TENANT"]` does what it looks like.
+  class Configuration
+    OPTIONS = %w[
+      application_name server_address backend directory directory_max_files directory_max_bytes
+      tags report_hostname report_pid
+      mode frequency engine
+      upload_interval upload_timeout shutdown_timeout
+      basic_auth_username basic_auth_password auth_token tenant_id http_headers
+      tls_ca_file tls_client_cert tls_client_key tls_verify proxy
+      queue_max_bytes spool_directory spool_max_bytes resend_unconfirmed
+      overhead_limit max_label_values label_names label_deny
+      vm_state_frames lines enabled
+    ].freeze
+
+    # What `config.tags[:env] = "production"` starts from.
+    CONTAINERS = {
+      "tags" => {},
+      "http_headers" => {},
+      "label_names" => { "%GVL" => "gvl_state", "%GC" => "gc_phase", "%pid" => "pid" },
+      "label_deny" => []
+    }.freeze
+
+    # What other profilers call it.
+    NAMES_ELSEWHERE = {
+      "app_name" => "application_name", "service_name" => "application_name", "server" => "server_address",
+      "url" => "server_address", "sample_rate" => "frequency", "oncpu" => "mode", "labels" => "tags"
+    }.freeze
+
+    SECRETS = %w[basic_auth_username basic_auth_password auth_token http_headers].freeze
+    URLS = %w[server_address proxy].freeze
+
+    OPTIONS.each do |name|
+      define_method(name) { @values.fetch(name) { draft(name) } }
+      define_method(:"#{name}=") { |value| @values[name] = value }
+    end
+
+    # Where the profiler's own lines go: anything with `info`, `warn` and `error`. By default Rails.logger where there is
+    # one, else standard error (nil).
+    attr_accessor :logger
+
+    def initialize
+      @values = {}
+      @drafts = {}
+      @unknown = {}
+    end
+
+    # What the block said, by option name: for the core.
+    # Options that do not exist are among it, so that the core refuses the whole.
+    #
+    # @return [Hash{String => Object}]
+    def given
+      filled = @drafts.reject { |name, value| value == CONTAINERS[name] }
+      said = filled.merge(@values).compact.merge(@unknown)
+      logger_fits? ? said : said.merge("logger" => logger)
+    end
+
+    # The core's mistakes, with those that are better said here in place of "unknown option".
+    #
+    # @param of_core [Array<String>]
+    # @return [Array<String>]
+    def mistakes_among(of_core)
+      own = own_mistakes
+      of_core.reject { |line| own.any? { |name, _| line.include?("unknown option") && line.include?(name) } } + own.values
+    end
+
+    # @return [#info, #warn, #error, nil] nil for standard error
+    def usable_logger
+      return rails_logger if logger.nil?
+
+      logger if logger_fits?
+    end
+
+    # Says one line; whatever stands in the way of that is not the application's trouble.
+    def log_error(text)
+      line = "[rperf-push] #{text}"
+      usable_logger ? usable_logger.error(line) : $stderr.puts(line)
+    rescue StandardError
+      nil
+    end
+
+    # Without credentials: this ends up in logs and error reports.
+    def inspect
+      shown = @drafts.merge(@values).map { |name, value| "#{name}=#{SECRETS.include?(name) ? "[hidden]" : shown_value(name, value)}" }
+      "#<#{[self.class, *shown].join(" ")}>"
+    end
+
+    private
+
+    # A Hash or Array to fill, for an option that was not assigned; nil for all others. Only looking at it says nothing.
+    def draft(name)
+      @drafts[name] ||= CONTAINERS[name].dup if CONTAINERS.key?(name)
+    end
+
+    # A mistyped option is a mistake like any other, not an exception in the application's boot.
+    def method_missing(name, *arguments)
+      return super unless unknown_option?(name) && arguments.size == 1
+
+      @unknown[name.name.chomp("=")] = arguments.first
+    end
+
+    def respond_to_missing?(name, include_private = false)
+      unknown_option?(name) || super
+    end
+
+    def unknown_option?(name)
+      name.match?(/\A\w+=\z/)
+    end
+
+    def own_mistakes
+      mistakes = @unknown.to_h { |name, _| [name, "unknown option \"#{name}\" (#{advice(name)})"] }
+      unless logger_fits?
+        mistakes["logger"] = "logger must respond to info, warn and error, got #{logger.class}"
+      end
+      mistakes
+    end
+
+    def advice(name)
+      meant = NAMES_ELSEWHERE[name] || nearest(name)
+      meant ? "did you mean \"#{meant}\"?" : "the README lists all there are"
+    end
+
+    # did_you_mean can be switched off.
+    def nearest(name)
+      return unless defined?(DidYouMean::SpellChecker)
+
+      DidYouMean::SpellChecker.new(dictionary: [*OPTIONS, "logger"]).correct(name).first
+    end
+
+    def logger_fits?
+      logger.nil? || %i[info warn error].all? { |level| logger.respond_to?(level) }
+    end
+
+    def rails_logger
+      ::Rails.logger if defined?(::Rails) && ::Rails.respond_to?(:logger)
+    end
+
+    def shown_value(name, value)
+      shown = value.inspect
+      URLS.include?(name) ? shown.sub(%r{//.*@}, "//[hidden]@") : shown
+    end
+  end
+end

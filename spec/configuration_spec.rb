@@ -1,0 +1,220 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require "stringio"
+
+RSpec.describe RperfPush::Configuration do
+  subject(:configuration) { described_class.new }
+
+  it "has a writer and a reader for every option of the core, and no others" do
+    expect(described_class::OPTIONS).to match_array(RperfPush::Native.option_names)
+    described_class::OPTIONS.each do |name|
+      configuration.public_send(:"#{name}=", "said")
+      expect(configuration.public_send(name)).to eq("said")
+    end
+    expect(configuration.given.keys).to match_array(described_class::OPTIONS)
+  end
+
+  it "says nothing of its own" do
+    expect(configuration.given).to eq({})
+  end
+
+  it "lets tags be filled in place, and takes looking at them for nothing" do
+    configuration.tags[:env] = "production"
+    configuration.label_deny << "user"
+    configuration.label_names["request"] = "request_id"
+    configuration.http_headers
+    expect(configuration.given).to eq(
+      "tags" => { env: "production" },
+      "label_deny" => ["user"],
+      "label_names" => { "%GVL" => "gvl_state", "%GC" => "gc_phase", "%pid" => "pid", "request" => "request_id" }
+    )
+    expect(described_class.new.tags).to eq({})
+  end
+
+  it "hands on what is empty on purpose" do
+    configuration.tags = {}
+    expect(configuration.given).to eq("tags" => {})
+  end
+
+  it "takes nil for not written" do
+    configuration.tenant_id = nil
+    expect(configuration.given).to eq({})
+  end
+
+  it "shows no credentials" do
+    configuration.auth_token = "s3cret"
+    configuration.basic_auth_username = "s3cret"
+    configuration.basic_auth_password = "s3cret"
+    configuration.http_headers = { "X-Key" => "s3cret" }
+    configuration.server_address = "https://me:s3cr/et@pyroscope:4040/prefix"
+    configuration.proxy = "http://s3cret@proxy:3128"
+    configuration.application_name = "shop"
+    expect(configuration.inspect).to include("application_name=\"shop\"", "//[hidden]@pyroscope:4040/prefix", "@proxy:3128")
+    expect(configuration.inspect).not_to match(/s3cr/)
+  end
+
+  it "still refuses what is no option at all" do
+    expect { configuration.start_now }.to raise_error(NoMethodError)
+    expect(configuration).to respond_to(:frequency=)
+  end
+end
+
+# What a mistake, a block and a logger do, without a profiler that would start and stop under the feet of other specs.
+RSpec.describe RperfPush, "configuration" do
+  before { allow(described_class::Native).to receive(:configure) { |given, texts, logger| answer(given, texts, logger) } }
+
+  let(:mistakes_of_core) { [] }
+  let(:calls) { [] }
+  let(:logger) { instance_double("Logger", info: nil, warn: nil, error: nil) }
+
+  def answer(given, texts, logger)
+    calls << [given, texts, logger]
+    mistakes_of_core + (given.keys - described_class::Configuration::OPTIONS).map { |name| "unknown option \"#{name}\"" }
+  end
+
+  it "is true when the core takes it" do
+    expect(described_class.configure { |config| config.frequency = 50 }).to be(true)
+    expect(described_class.configure!).to be(true)
+    expect(calls.first.first).to eq("frequency" => 50)
+  end
+
+  it "puts all mistakes into one line" do
+    mistakes_of_core.push("frequency must be an integer from 1 to 1000, got 0", "directory is missing")
+    line = "[rperf-push] not started: frequency must be an integer from 1 to 1000, got 0; directory is missing"
+    expect(described_class.configure { |config| config.logger = logger }).to be(false)
+    expect(logger).to have_received(:error).once.with(line)
+    expect { described_class.configure }.to output("#{line}\n").to_stderr
+  end
+
+  it "raises all mistakes at once with configure!" do
+    mistakes_of_core << "frequency must be an integer from 1 to 1000, got 0"
+    expect { described_class.configure! { |config| config.tgas = {} } }.to raise_error(described_class::ConfigurationError) { |error|
+      expect(error.mistakes).to eq(["frequency must be an integer from 1 to 1000, got 0",
+                                    "unknown option \"tgas\" (did you mean \"tags\"?)"])
+      expect(error.message).to eq(error.mistakes.join("\n"))
+    }
+  end
+
+  it "names an unknown option, with what may have been meant" do
+    expect { described_class.configure { |config| config.freqency = 9 } }
+      .to output("[rperf-push] not started: unknown option \"freqency\" (did you mean \"frequency\"?)\n").to_stderr
+    expect { described_class.configure { |config| config.app_name = "shop" } }
+      .to output(/unknown option "app_name" \(did you mean "application_name"\?\)/).to_stderr
+    expect { described_class.configure { |config| config.xyzzy = 1 } }.to output(/unknown option "xyzzy"/).to_stderr
+  end
+
+  it "refuses a logger that can not log, on standard error" do
+    expect { expect(described_class.configure { |config| config.logger = "log/shop.log" }).to be(false) }
+      .to output("[rperf-push] not started: logger must respond to info, warn and error, got String\n").to_stderr
+  end
+
+  it "survives a logger that fails" do
+    mistakes_of_core << "directory is missing"
+    allow(logger).to receive(:error).and_raise(IOError)
+    expect(described_class.configure { |config| config.logger = logger }).to be(false)
+  end
+
+  it "hands the logger on, by default that of Rails" do
+    described_class.configure { |config| config.logger = logger }
+    stub_const("Rails", double(logger: :of_rails))
+    described_class.configure
+    expect(calls.map(&:last)).to eq([logger, :of_rails])
+  end
+
+  it "passes through what the block raises" do
+    expect { described_class.configure { raise KeyError, "mine" } }.to raise_error(KeyError, "mine")
+    expect(calls).to be_empty
+  end
+
+  it "lets the block win over the environment, which need not even be right then" do
+    stub_const("ENV", { "RPERF_PUSH_FREQUENCY" => "fast", "RPERF_PUSH_MODE" => "cpu" })
+    described_class.configure { |config| config.frequency = 50 }
+    expect(calls.first[1]).to include("mode" => %w[cpu RPERF_PUSH_MODE])
+    expect(calls.first[1]).not_to include("frequency")
+  end
+end
+
+RSpec.describe RperfPush, "configured for real" do
+  mistaken = {
+    "a URL without scheme" => ["config.server_address = 'pyroscope:4040'", /server_address/],
+    "an unknown option" => ["config.freqency = 99", /unknown option "freqency" \(did you mean "frequency"\?\)/],
+    "an illegal tag name" => ["config.tags = { 'my-env' => 'x' }", /tag.*my-env/],
+    "a frequency of 0" => ["config.frequency = 0", /frequency.*1.*1000/],
+    "a frequency of a string" => ["config.frequency = 'fast'", /frequency.*1.*1000.*fast/]
+  }
+
+  mistaken.each do |what, (line, expected)|
+    it "answers #{what} with one line and false, and starts nothing" do
+      out, err, status = run_ruby(<<~RUBY)
+        require "rperf_push"
+        threads = -> { Dir["/proc/self/task/*"].size }
+        before = threads.()
+        answer = RperfPush.configure { |config| #{line} }
+        print [answer, RperfPush.running?, threads.() - before].inspect
+      RUBY
+      expect(status).to be_success, err
+      expect(out).to eq("[false, false, 0]")
+      expect(err.lines.size).to eq(1)
+      expect(err).to match(/\A\[rperf-push\] not started: .*#{expected.source}/)
+    end
+  end
+
+  it "lists all of it in one exception" do
+    out, err, status = run_ruby(<<~RUBY)
+      require "rperf_push"
+      begin
+        RperfPush.configure! do |config|
+          #{mistaken.values.map(&:first).reject { |line| line.end_with?("= 0") }.join("\n    ")}
+        end
+      rescue RperfPush::ConfigurationError => error
+        puts error.mistakes
+      end
+    RUBY
+    expect(status).to be_success, err
+    expect(out.lines.size).to eq(4)
+    expect(out).to match(/server_address/).and match(/freqency/).and match(/my-env/).and match(/fast/)
+  end
+
+  it "replaces what runs, starts again after shutdown, and keeps what runs when the new one is wrong" do
+    out, err, status = run_ruby(<<~RUBY)
+      require "rperf_push"
+      require "tmpdir"
+      folder = Dir.mktmpdir
+      go = ->(hz) { RperfPush.configure { |config| config.backend = :directory; config.directory = folder; config.frequency = hz } }
+      said = [go.(99), RperfPush.running?, go.(50), RperfPush.running?]
+      said << go.(0) << RperfPush.running?
+      RperfPush.shutdown
+      said << RperfPush.running? << go.(99) << RperfPush.running?
+      RperfPush.shutdown
+      print said.inspect
+    RUBY
+    expect(status).to be_success, err
+    expect(out).to eq("[true, true, true, true, false, true, false, true, true]")
+  end
+
+  it "can be configured again in a forked child" do
+    out, err, status = run_ruby(<<~RUBY)
+      require "rperf_push"
+      require "tmpdir"
+      folder = Dir.mktmpdir
+      go = -> { RperfPush.configure { |config| config.backend = :directory; config.directory = folder } }
+      go.()
+      child = fork { exit!(go.() && RperfPush.running? ? 0 : 1) }
+      Process.wait(child)
+      print $?.exitstatus
+    RUBY
+    expect(status).to be_success, err
+    expect(out).to eq("0")
+  end
+
+  it "is valid but does not run when it is switched off" do
+    out, err, status = run_ruby(<<~RUBY, env: { "RPERF_PUSH_ENABLED" => "false" })
+      require "rperf_push"
+      print [RperfPush.configure, RperfPush.running?, RperfPush.flush].inspect
+    RUBY
+    expect(status).to be_success, err
+    expect(out).to start_with("[true, false")
+    expect(err).to eq("")
+  end
+end

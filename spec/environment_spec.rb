@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require "json"
+
+RSpec.describe RperfPush::Environment do
+  def texts(variables = {})
+    described_class.new(variables).texts
+  end
+
+  def text(option, variables)
+    texts(variables)[option]&.first
+  end
+
+  it "has a variable for every option" do
+    variables = RperfPush::Configuration::OPTIONS.to_h { |option| ["RPERF_PUSH_#{option.upcase}", "of #{option}"] }
+    expect(texts(variables)).to eq(
+      RperfPush::Configuration::OPTIONS.to_h { |option| [option, ["of #{option}", "RPERF_PUSH_#{option.upcase}"]] }
+    )
+  end
+
+  it "takes an empty variable for none" do
+    expect(texts("RPERF_PUSH_FREQUENCY" => " ")).not_to include("frequency")
+  end
+
+  it "reads what Pyroscope's client reads" do
+    expect(texts(
+      "PYROSCOPE_SERVER_ADDRESS" => "http://pyroscope:4040", "PYROSCOPE_APPLICATION_NAME" => "shop",
+      "PYROSCOPE_BASIC_AUTH_USER" => "me", "PYROSCOPE_BASIC_AUTH_PASSWORD" => "secret", "PYROSCOPE_AUTH_TOKEN" => "token",
+      "PYROSCOPE_TENANT_ID" => "acme", "PYROSCOPE_LABELS" => "env=production,region=eu",
+      "PYROSCOPE_HTTP_HEADERS" => '{"X-A":"b"}', "PYROSCOPE_UPLOAD_INTERVAL" => "15s"
+    ).transform_values(&:first)).to eq(
+      "server_address" => "http://pyroscope:4040", "application_name" => "shop", "basic_auth_username" => "me",
+      "basic_auth_password" => "secret", "auth_token" => "token", "tenant_id" => "acme",
+      "tags" => "env=production,region=eu", "http_headers" => '{"X-A":"b"}', "upload_interval" => "15"
+    )
+  end
+
+  it "prefers RPERF_PUSH_ to PYROSCOPE_ to OTEL_" do
+    variables = { "OTEL_RESOURCE_ATTRIBUTES" => "service.name=d,a=1" }
+    expect(text("application_name", variables)).to eq("d")
+    variables["OTEL_SERVICE_NAME"] = "c"
+    expect(text("application_name", variables)).to eq("c")
+    variables.merge!("PYROSCOPE_APPLICATION_NAME" => "b", "PYROSCOPE_LABELS" => "a=2")
+    expect(text("application_name", variables)).to eq("b")
+    expect(text("tags", variables)).to eq("a=2")
+    variables["RPERF_PUSH_APPLICATION_NAME"] = "a"
+    expect(texts(variables)["application_name"]).to eq(%w[a RPERF_PUSH_APPLICATION_NAME])
+  end
+
+  { "10s" => "10", "1m30s" => "90", "500ms" => "0.5", "1h" => "3600", "1.5s" => "1.5", "20" => "20", "100s" => "100",
+    "soon" => "soon", "10 s" => "10 s", "\xFFs" => "\xFFs" }.each do |written, read|
+    it "reads an interval of #{written.inspect} as #{read.inspect}" do
+      expect(text("upload_interval", "PYROSCOPE_UPLOAD_INTERVAL" => written)).to eq(read)
+    end
+  end
+
+  it "makes tags of resource attributes, and leaves what is malformed" do
+    tags = text("tags", "OTEL_RESOURCE_ATTRIBUTES" => "service.name=shop,deployment.environment=production, k8s.pod-name = web-1 ," \
+                                                      "9lives=cat,note=a%2Cb%3Dc,caf%C3%A9=%C3%BC,bad,=x,y=,__name__=z,bytes=%FF")
+    expect(JSON.parse(tags)).to eq(
+      "deployment_environment" => "production", "k8s_pod_name" => "web-1", "_9lives" => "cat", "note" => "a,b=c",
+      "caf_" => "ü", "bytes" => "?"
+    )
+    expect(texts("OTEL_RESOURCE_ATTRIBUTES" => "service.name=shop")).not_to include("tags")
+  end
+
+  describe "the name of an application that has none" do
+    around do |example|
+      title = $PROGRAM_NAME
+      example.run
+    ensure
+      $PROGRAM_NAME = title
+    end
+
+    { "-e" => "ruby", "-" => "ruby", "" => "ruby", "/srv/shop/bin/import.rb" => "import", "sidekiq 8.0 shop [1 of 5 busy]" => "sidekiq",
+      "puma: cluster worker 0: 42 [shop]" => "puma" }.each do |title, name|
+      it "is #{name} for #{title.inspect}" do
+        $PROGRAM_NAME = title
+        expect(texts["application_name"]).to eq([name, "the program's name"])
+      end
+    end
+  end
+end
