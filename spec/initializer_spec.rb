@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require "tmpdir"
+
+RSpec.describe "config/initializers/rperf_push.rb" do
+  path = File.expand_path("../config/initializers/rperf_push.rb", __dir__)
+  text = File.read(path)
+  # name => "default as written", of the lines that are commented out
+  defaults = text.scan(/^  # config\.(\w+) = (.+)$/).to_h
+
+  it "shows every option once" do
+    active = text.scan(/^  config\.(\w+) = /).flatten
+    expect(active + defaults.keys).to match_array(RperfPush::Configuration::OPTIONS + ["logger"])
+  end
+
+  it "loads, and profiles" do
+    out, err, status = run_ruby(<<~RUBY, env: { "RPERF_PUSH_BACKEND" => "directory", "RPERF_PUSH_DIRECTORY" => Dir.tmpdir })
+      load #{path.dump}
+      print RperfPush.running?
+      RperfPush.shutdown(timeout: 0)
+    RUBY
+    expect(status).to be_success, err
+    expect(out).to eq("true")
+  end
+
+  it "is valid with every comment taken away" do
+    whole = text.gsub(/^  # (?=config\.)/, "  ").sub("RperfPush.configure", "RperfPush.configure!")
+    out, err, status = run_ruby("#{whole}\nprint RperfPush.running?", env: { "RPERF_PUSH_SERVER_ADDRESS" => "http://127.0.0.1:9" })
+    expect(status).to be_success, err
+    expect(out).to eq("true")
+  end
+end
+
+RSpec.describe "Rails" do
+  # Rails in a process of its own: it changes too much of the one it is loaded into.
+  it "labels samples with the controller's action and installs the very initializer" do
+    out, err, status = run_ruby(<<~'RUBY', env: { "RPERF_PUSH_ENABLED" => "false" })
+      require "action_controller/railtie"
+      require "rails/generators"
+      require "rack/mock"
+      require "tmpdir"
+      require "rperf_push"
+
+      class Shop < Rails::Application
+        config.load_defaults Rails::VERSION::STRING.to_f
+        config.eager_load = false
+        config.secret_key_base = "x" * 40
+        config.hosts.clear
+        config.logger = Logger.new(nil)
+        config.root = Dir.mktmpdir
+      end
+      module Admin
+        class UsersController < ActionController::Base
+          before_action { $before = RperfPush.labels }
+          def show = render(plain: RperfPush.labels.inspect)
+        end
+        class ApiController < ActionController::API
+          def show = render(json: RperfPush.labels)
+        end
+      end
+      Shop.initialize!
+      Shop.routes.draw { get "users/:id", to: "admin/users#show"; get "api", to: "admin/api#show" }
+      get = ->(path) { Shop.call(Rack::MockRequest.env_for(path))[2].enum_for(:each).to_a.join }
+      $stdout.puts get.("/users/1") == { controller_action: "admin/users#show" }.inspect, get.("/api"), $before == { controller_action: "admin/users#show" }
+      $stdout.puts RperfPush.labels.empty?
+
+      Rails::Generators.invoke("rperf_push:install", ["--quiet"], destination_root: Rails.root)
+      installed = File.read(Rails.root.join("config/initializers/rperf_push.rb"))
+      $stdout.puts installed == File.read(File.join(Dir.pwd, "config/initializers/rperf_push.rb"))
+    RUBY
+    expect(status).to be_success, err
+    expect(out.lines.map(&:chomp)).to eq(["true", '{"controller_action":"admin/api#show"}', "true", "true", "true"])
+  end
+end
