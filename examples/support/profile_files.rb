@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "pprof_reader"
+
+# The profiles that the :directory backend wrote, as one.
+class ProfileFiles
+  attr_reader :paths
+
+  def initialize(paths)
+    @paths = paths.sort
+    @profiles = @paths.map { |path| PprofReader.read(path) }
+  end
+
+  def empty? = @profiles.all? { |profile| profile.samples.empty? }
+  def description = "#{@profiles.size} #{@profiles.size == 1 ? "file" : "files"}, #{@paths.sum { |path| File.size(path) } / 1024} KiB"
+
+  # Yields the frames and nanoseconds of each sample of a type ("cpu", "wall") whose labels fit: a value, or :any.
+  def each_sample(type, labels = {})
+    @profiles.each do |profile|
+      index = profile.sample_types.index(type) or next
+      profile.samples.each do |sample|
+        yield sample.frames, sample.values[index] if fits?(sample.labels, labels)
+      end
+    end
+  end
+
+  def total(type, labels = {})
+    sum = 0
+    each_sample(type, labels) { |_, nanoseconds| sum += nanoseconds }
+    sum
+  end
+
+  # Names of the labels that are text, as backends keep only those.
+  def label_names
+    @profiles.flat_map { |profile| profile.samples.flat_map { |sample| sample.labels.select { |_, value| value.is_a?(String) }.keys }.uniq }.uniq.sort
+  end
+
+  def label_values(name)
+    @profiles.flat_map { |profile| profile.samples.filter_map { |sample| sample.labels[name] }.uniq }.uniq.sort
+  end
+
+  private
+
+  def fits?(has, wanted)
+    wanted.all? { |name, value| value == :any ? has.key?(name) : has[name] == value }
+  end
+end
