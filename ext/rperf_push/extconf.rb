@@ -49,7 +49,7 @@ generator = File.join(__dir__, "..", "..", "bin", "generate-proto")
 if File.exist?(File.join(carried, "profile.pb.c"))
   generated = "$(srcdir)/core/generated"
 else
-  need system(generator, "generated"), "nanopb's generator", "nanopb (Debian, Homebrew) or py3-nanopb (Alpine)"
+  system(generator, "generated") or abort "rperf-push: no code was generated from proto/"
   carried = generated = "generated"
 end
 
