@@ -91,17 +91,14 @@ RSpec.describe RperfPush, "configuration" do
     mistakes_of_core << "frequency must be an integer from 1 to 1000, got 0"
     expect { described_class.configure! { |config| config.tgas = {} } }.to raise_error(described_class::ConfigurationError) { |error|
       expect(error.mistakes).to eq(["frequency must be an integer from 1 to 1000, got 0",
-                                    "unknown option \"tgas\" (did you mean \"tags\"?)"])
+                                    "unknown option \"tgas\""])
       expect(error.message).to eq(error.mistakes.join("\n"))
     }
   end
 
-  it "names an unknown option, with what may have been meant" do
-    expect { described_class.configure { |config| config.freqency = 9 } }
-      .to output("[rperf-push] not started: unknown option \"freqency\" (did you mean \"frequency\"?)\n").to_stderr
+  it "leads from the names that other profilers use" do
     expect { described_class.configure { |config| config.app_name = "shop" } }
-      .to output(/unknown option "app_name" \(did you mean "application_name"\?\)/).to_stderr
-    expect { described_class.configure { |config| config.xyzzy = 1 } }.to output(/unknown option "xyzzy"/).to_stderr
+      .to output("[rperf-push] not started: unknown option \"app_name\" (did you mean application_name?)\n").to_stderr
   end
 
   it "refuses a logger that can not log, on standard error" do
@@ -138,7 +135,7 @@ end
 RSpec.describe RperfPush, "configured for real" do
   mistaken = {
     "a URL without scheme" => ["config.server_address = 'pyroscope:4040'", /server_address/],
-    "an unknown option" => ["config.freqency = 99", /unknown option "freqency" \(did you mean "frequency"\?\)/],
+    "an unknown option" => ["config.freqency = 99", /unknown option "freqency" \(did you mean frequency\?\)/],
     "an illegal tag name" => ["config.tags = { 'my-env' => 'x' }", /tag.*my-env/],
     "a frequency of 0" => ["config.frequency = 0", /frequency.*1.*1000/],
     "a frequency of a string" => ["config.frequency = 'fast'", /frequency.*1.*1000.*fast/]

@@ -62,13 +62,13 @@ module RperfPush
       logger_fits? ? said : said.merge("logger" => logger)
     end
 
-    # The core's mistakes, with those that are better said here in place of "unknown option".
+    # The core's mistakes, with those that are better said here in place of its "unknown option".
     #
     # @param of_core [Array<String>]
     # @return [Array<String>]
     def mistakes_among(of_core)
       own = own_mistakes
-      of_core.reject { |line| own.any? { |name, _| line.include?("unknown option") && line.include?(name) } } + own.values
+      of_core.reject { |line| own.any? { |name, _| line.start_with?("unknown option \"#{name}\"") } } + own.values
     end
 
     # @return [#info, #warn, #error, nil] nil for standard error
@@ -114,24 +114,13 @@ module RperfPush
       name.match?(/\A\w+=\z/)
     end
 
+    # What the core can not know: it suggests what is spelt alike, and never sees a logger that is one.
     def own_mistakes
-      mistakes = @unknown.to_h { |name, _| [name, "unknown option \"#{name}\" (#{advice(name)})"] }
-      unless logger_fits?
-        mistakes["logger"] = "logger must respond to info, warn and error, got #{logger.class}"
+      mistakes = NAMES_ELSEWHERE.slice(*@unknown.keys).to_h do |name, meant|
+        [name, "unknown option \"#{name}\" (did you mean #{meant}?)"]
       end
+      mistakes["logger"] = "logger must respond to info, warn and error, got #{logger.class}" unless logger_fits?
       mistakes
-    end
-
-    def advice(name)
-      meant = NAMES_ELSEWHERE[name] || nearest(name)
-      meant ? "did you mean \"#{meant}\"?" : "the README lists all there are"
-    end
-
-    # did_you_mean can be switched off.
-    def nearest(name)
-      return unless defined?(DidYouMean::SpellChecker)
-
-      DidYouMean::SpellChecker.new(dictionary: [*OPTIONS, "logger"]).correct(name).first
     end
 
     def logger_fits?
