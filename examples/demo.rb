@@ -105,27 +105,30 @@ class PyroscopeDemo < Demo
   def prepare
     super
     start_server unless @url
-    raise Failed, "#{address} is not ready" unless ProfileServer.new(@url, service: SERVICE, since: Time.now).ready?
+    raise Failed, "#{address} is not ready" unless profiles(since: Time.now).ready?
   end
 
   def start_server
     require_relative "../spec/support/pyroscope_server"
-    @server = PyroscopeServer.find or raise Failed, "no Pyroscope found"
-    @server.start
-    @url = @server.url
+    server = PyroscopeServer.find or raise Failed, PyroscopeServer::HINT
+    @server = server.start
+    @url = server.url
     say "Pyroscope runs at #{address}"
+  rescue ArgumentError, RuntimeError, SystemCallError => e
+    raise Failed, e.message
   end
 
   def environment = { "RPERF_PUSH_BACKEND" => "pyroscope", "RPERF_PUSH_SERVER_ADDRESS" => @url }
   def destination = "profiles pushed to #{address}"
 
   # Without the password that the URL may carry.
-  def address = URI(@url).tap { |uri| uri.userinfo = nil }.to_s
+  def address = profiles(since: Time.now).url
+  def profiles(since:) = ProfileServer.new(@url, service: SERVICE, since:)
 
   # What a server has taken it may show a little later.
   def read
     deadline = Time.now + ARRIVAL_SECONDS
-    source = ProfileServer.new(@url, service: SERVICE, since: @started - 1)
+    source = profiles(since: @started)
     sleep(0.5) while source.empty? && Time.now < deadline
     source
   end

@@ -102,7 +102,8 @@ class Load
   def to_s
     sums = to_h
     kinds = sums[:error_kinds].map { |kind, count| "#{count} × #{kind}" }.join(", ")
-    format("%<requests>d requests in %<seconds>.1f s: %<rate>.1f/s, p50 %<p50_ms>.1f ms, p99 %<p99_ms>.1f ms, %<errors>d errors", sums) +
+    format("%<requests>d requests in %<seconds>.1f s: %<rate>.1f/s, p50 %<p50_ms>.1f ms, p99 %<p99_ms>.1f ms, " \
+           "%<errors>d errors", sums) +
       (kinds.empty? ? "" : " (#{kinds})")
   end
 

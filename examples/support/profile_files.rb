@@ -12,7 +12,7 @@ class ProfileFiles
   end
 
   def empty? = @profiles.all? { |profile| profile.samples.empty? }
-  def description = "#{@profiles.size} #{@profiles.size == 1 ? "file" : "files"}, #{@paths.sum { |path| File.size(path) } / 1024} KiB"
+  def description = "#{@paths.size} #{@paths.size == 1 ? "file" : "files"}, #{@paths.sum { |path| File.size(path) } / 1024} KiB"
 
   # Yields the frames and nanoseconds of each sample of a type ("cpu", "wall") whose labels fit: a value, or :any.
   def each_sample(type, labels = {})
@@ -32,14 +32,14 @@ class ProfileFiles
 
   # Names of the labels that are text, as backends keep only those.
   def label_names
-    @profiles.flat_map { |profile| profile.samples.flat_map { |sample| sample.labels.select { |_, value| value.is_a?(String) }.keys }.uniq }.uniq.sort
+    label_sets.flat_map { |labels| labels.select { |_, value| value.is_a?(String) }.keys }.uniq.sort
   end
 
-  def label_values(name)
-    @profiles.flat_map { |profile| profile.samples.filter_map { |sample| sample.labels[name] }.uniq }.uniq.sort
-  end
+  def label_values(name) = label_sets.filter_map { |labels| labels[name] }.uniq.sort
 
   private
+
+  def label_sets = @label_sets ||= @profiles.flat_map { |profile| profile.samples.map(&:labels) }.uniq
 
   def fits?(has, wanted)
     wanted.all? { |name, value| value == :any ? has.key?(name) : has[name] == value }

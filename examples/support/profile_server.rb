@@ -1,91 +1,56 @@
 # frozen_string_literal: true
 
-require "json"
-require "net/http"
-require_relative "pprof_reader"
+require_relative "../../spec/support/pyroscope_client"
 
 # The profiles of one service as a Pyroscope server gives them back, since a moment in time. Answers as ProfileFiles does.
 class ProfileServer
   Failed = Class.new(StandardError)
 
   PROFILE_TYPE = "process_cpu:%s:nanoseconds:cpu:nanoseconds"
-  SERVICE = "/querier.v1.QuerierService/"
   HIDDEN_LABELS = /\A__|\Aservice_name\z/ # the server's own, and the one that is asked for
 
+  # The URL may carry a user and a password.
   def initialize(url, service:, since:)
-    @url = URI(url)
+    uri = URI(url)
+    headers = uri.userinfo ? { "Authorization" => "Basic #{[URI.decode_uri_component(uri.userinfo)].pack("m0")}" } : {}
+    @client = PyroscopeClient.new(uri.tap { uri.userinfo = nil }.to_s, headers:)
     @service = service
     @since = since
     @profiles = {}
   end
 
-  def ready? = request(Net::HTTP::Get.new(path("/ready"))).is_a?(Net::HTTPSuccess)
+  def url = @client.url
+  def ready? = ask { @client.ready? }
   def empty? = total("cpu").zero?
-  def description = "read back from the server"
+  def description = "read back from #{url}"
 
+  # Yields the frames and nanoseconds of each sample of a type ("cpu", "wall") whose labels fit: a value, or :any.
   def each_sample(type, labels = {})
-    profile(type, labels).samples.each { |sample| yield sample.frames, sample.values.first }
+    profile(type, labels).samples.each { |sample| yield sample.stack.map(&:name), sample.values.first }
   end
 
   def total(type, labels = {}) = profile(type, labels).samples.sum { |sample| sample.values.first }
 
-  def label_names = query("LabelNames", matchers: [selector({})]).fetch("names", []).grep_v(HIDDEN_LABELS).sort
-  def label_values(name) = query("LabelValues", name:, matchers: [selector({})]).fetch("names", []).sort
+  def label_names = ask { @client.label_names(selector({}), from: @since).grep_v(HIDDEN_LABELS).sort }
+  def label_values(name) = ask { @client.label_values(name, selector({}), from: @since).sort }
 
   private
 
-  # A merged profile has one sample type, the one that was asked for. An empty one is asked for again next time.
+  # What was empty is asked for again the next time: the server may have it by then.
   def profile(type, labels)
     @profiles[[type, labels]] ||
-      read_profile(type, labels).tap { |profile| @profiles[[type, labels]] = profile unless profile.samples.empty? }
+      ask { @client.select_merge_profile(format(PROFILE_TYPE, type), selector(labels), from: @since) }
+        .tap { |profile| @profiles[[type, labels]] = profile if profile.samples.any? }
   end
-
-  def read_profile(type, labels)
-    PprofReader.new(post("SelectMergeProfile", "application/proto", merge_request(format(PROFILE_TYPE, type), selector(labels))))
-  end
-
-  # Asked in protocol buffers, the server answers with a plain pprof.
-  def merge_request(profile_type, selector)
-    texts = [profile_type, selector].each.with_index(1).map { |text, field| [(field << 3) | 2].pack("C") + varint(text.bytesize) + text.b }
-    times = [milliseconds(@since), milliseconds(Time.now)].each.with_index(3).map { |time, field| [field << 3].pack("C") + varint(time) }
-    (texts + times).join
-  end
-
-  def varint(number)
-    bytes = []
-    while number > 0x7f
-      bytes << ((number & 0x7f) | 0x80)
-      number >>= 7
-    end
-    bytes.push(number).pack("C*")
-  end
-
-  def query(method, **document)
-    JSON.parse(post(method, "application/json",
-                    JSON.generate(document.merge(start: milliseconds(@since), end: milliseconds(Time.now)))))
-  end
-
-  def post(method, type, body)
-    request = Net::HTTP::Post.new(path(SERVICE + method), "content-type" => type)
-    request.body = body
-    answer = request(request)
-    return answer.body if answer.is_a?(Net::HTTPSuccess)
-
-    raise Failed, "#{@url.host}:#{@url.port} answered #{answer.code} to #{method}: #{answer.body.to_s[0, 200]}"
-  end
-
-  def request(request)
-    request.basic_auth(@url.user, URI.decode_uri_component(@url.password.to_s)) if @url.user
-    Net::HTTP.start(@url.host, @url.port, use_ssl: @url.scheme == "https", open_timeout: 5, read_timeout: 30) { |http| http.request(request) }
-  rescue SystemCallError, SocketError, Timeout::Error, OpenSSL::SSL::SSLError => e
-    raise Failed, "#{@url.host}:#{@url.port} cannot be asked: #{e.message}"
-  end
-
-  def path(rest) = @url.path.chomp("/") + rest
-  def milliseconds(time) = (time.to_f * 1000).to_i
 
   def selector(labels)
     matchers = labels.map { |name, value| value == :any ? %(#{name}=~".+") : "#{name}=#{JSON.generate(value)}" }
-    "{#{[%(service_name=#{JSON.generate(@service)}), *matchers].join(",")}}"
+    "{#{["service_name=#{JSON.generate(@service)}", *matchers].join(", ")}}"
+  end
+
+  def ask
+    yield
+  rescue PyroscopeClient::Error, SystemCallError, SocketError, Timeout::Error, OpenSSL::SSL::SSLError, JSON::ParserError => e
+    raise Failed, "#{url} cannot be read: #{e.message}"
   end
 end

@@ -43,8 +43,8 @@ class Summary
     heading "The application's own methods, with what they call"
     line "      cpu       %       wall  wall in requests  method"
     in_requests = MethodTimes.new(@source, "wall", "endpoint" => :any)
-    names = [[@times["cpu"], ROWS - 4], [in_requests, 6]].flat_map { |times, count| times.top_by_total(count, pattern).map(&:name) }
-    names.uniq.sort_by { |name| -@times["cpu"].total_time(name) }.each do |name|
+    rows = @times["cpu"].top_by_total(ROWS - 4, pattern) + in_requests.top_by_total(6, pattern)
+    rows.map(&:name).uniq.sort_by { |name| -@times["cpu"].total_time(name) }.each do |name|
       cpu = @times["cpu"].total_time(name)
       line format("%<cpu>9s %<share>7s  %<wall>9s  %<within>16s  %<name>s",
                   cpu: seconds(cpu), share: share(cpu, @totals["cpu"]), wall: seconds(@times["wall"].total_time(name)),
