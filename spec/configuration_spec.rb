@@ -176,8 +176,7 @@ RSpec.describe RperfPush, "configured for real" do
   it "replaces what runs, starts again after shutdown, and keeps what runs when the new one is wrong" do
     out, err, status = run_ruby(<<~RUBY)
       require "rperf_push"
-      require "tmpdir"
-      folder = Dir.mktmpdir
+      folder = #{tmpdir.dump}
       go = ->(hz) { RperfPush.configure { |config| config.backend = :directory; config.directory = folder; config.frequency = hz } }
       said = [go.(99), RperfPush.running?, go.(50), RperfPush.running?]
       said << go.(0) << RperfPush.running?
@@ -193,8 +192,7 @@ RSpec.describe RperfPush, "configured for real" do
   it "can be configured again in a forked child" do
     out, err, status = run_ruby(<<~RUBY)
       require "rperf_push"
-      require "tmpdir"
-      folder = Dir.mktmpdir
+      folder = #{tmpdir.dump}
       go = -> { RperfPush.configure { |config| config.backend = :directory; config.directory = folder } }
       go.()
       child = fork { exit!(go.() && RperfPush.running? ? 0 : 1) }

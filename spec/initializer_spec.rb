@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "tmpdir"
 
 RSpec.describe "config/initializers/rperf_push.rb" do
   path = File.expand_path("../config/initializers/rperf_push.rb", __dir__)
@@ -15,7 +14,7 @@ RSpec.describe "config/initializers/rperf_push.rb" do
   end
 
   it "loads, and profiles" do
-    out, err, status = run_ruby(<<~RUBY, env: { "RPERF_PUSH_BACKEND" => "directory", "RPERF_PUSH_DIRECTORY" => Dir.tmpdir })
+    out, err, status = run_ruby(<<~RUBY, env: { "RPERF_PUSH_BACKEND" => "directory", "RPERF_PUSH_DIRECTORY" => tmpdir })
       load #{path.dump}
       print RperfPush.running?
       RperfPush.shutdown(timeout: 0)
@@ -35,11 +34,10 @@ end
 RSpec.describe "Rails" do
   # Rails in a process of its own: it changes too much of the one it is loaded into.
   it "labels samples with the controller's action and installs the very initializer" do
-    out, err, status = run_ruby(<<~'RUBY', env: { "RPERF_PUSH_ENABLED" => "false" })
+    out, err, status = run_ruby(<<~'RUBY', env: { "RPERF_PUSH_ENABLED" => "false", "SHOP_ROOT" => tmpdir }, require_gem: false)
       require "action_controller/railtie"
       require "rails/generators"
       require "rack/mock"
-      require "tmpdir"
       require "rperf_push"
 
       class Shop < Rails::Application
@@ -48,7 +46,7 @@ RSpec.describe "Rails" do
         config.secret_key_base = "x" * 40
         config.hosts.clear
         config.logger = Logger.new(nil)
-        config.root = Dir.mktmpdir
+        config.root = ENV.fetch("SHOP_ROOT")
       end
       module Admin
         class UsersController < ActionController::Base

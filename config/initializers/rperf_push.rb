@@ -14,7 +14,7 @@ RperfPush.configure do |config|
 
   # --- where to ---
 
-  # :pyroscope, :pyroscope_ingest, :parca, :http (the pprof POSTed to server_address), :directory
+  # :pyroscope, or :directory. Backends to come: :pyroscope_ingest, :parca, :http
   # config.backend = :pyroscope
 
   # For :directory: where NAME-TIME-PID-SEQ.pb.gz goes, and what may lie there at the most (0: no limit).
@@ -34,7 +34,7 @@ RperfPush.configure do |config|
   # Samples a second for each busy thread, 1 to 1000
   # config.frequency = 99
 
-  # :auto, :signal, :safepoint
+  # :auto, :safepoint; :signal is accepted, but without effect in this version
   # config.engine = :auto
 
   # Line numbers
@@ -43,7 +43,7 @@ RperfPush.configure do |config|
   # Leaf frames [GVL wait], [GC marking] and so on, for viewers without labels; true when the backend is :parca
   # config.vm_state_frames = false
 
-  # The share of one core that the profiler may use in the application's threads; sampling slows down above it
+  # The share of one core that the profiler may use in the application's threads; without effect in this version
   # config.overhead_limit = 0.01
 
   # --- labels of samples ---
@@ -66,7 +66,7 @@ RperfPush.configure do |config|
   # What waits in memory for a backend that is away: 16 MiB
   # config.queue_max_bytes = 16_777_216
 
-  # What waits on disk, across restarts: 256 MiB in this folder
+  # What waits on disk, across restarts: 256 MiB in this folder; without effect in this version
   # config.spool_directory = nil
   # config.spool_max_bytes = 268_435_456
 
