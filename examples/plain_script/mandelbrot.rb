@@ -3,6 +3,7 @@
 
 # mandelbrot.rb [WIDTH] [FILE] - draws the Mandelbrot set into a compressed picture, and says where the time went.
 
+require "fileutils"
 require "rperf_push"
 require "zlib"
 
@@ -48,6 +49,7 @@ path = ARGV.fetch(1, "tmp/mandelbrot.pgm.gz")
 
 picture = RperfPush.label(phase: "draw") { Mandelbrot.new(width).picture }
 bytes = RperfPush.label(phase: "compress") { Zlib.gzip(picture, level: Zlib::BEST_COMPRESSION) }
+FileUtils.mkdir_p(File.dirname(path))
 File.binwrite(path, bytes)
 
 # What was sampled since then is written at the end of the process by itself.

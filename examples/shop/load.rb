@@ -3,6 +3,8 @@
 
 # load.rb - visits a shop as many customers would: load.rb URL [--seconds N] [--clients M] [--json]
 
+trap("INT") { exit!(130) } # before all else, so that Ctrl-C is never answered with a backtrace
+
 require "json"
 require "net/http"
 require "optparse"
