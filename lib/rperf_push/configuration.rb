@@ -88,7 +88,7 @@ module RperfPush
 
     # Without credentials: this ends up in logs and error reports.
     def inspect
-      shown = @drafts.merge(@values).map { |name, value| "#{name}=#{SECRETS.include?(name) ? "[hidden]" : shown_value(name, value)}" }
+      shown = @drafts.merge(@values).map { |name, value| "#{name}=#{shown_value(name, value)}" }
       "#<#{[self.class, *shown].join(" ")}>"
     end
 
@@ -132,6 +132,8 @@ module RperfPush
     end
 
     def shown_value(name, value)
+      return "[hidden]" if SECRETS.include?(name)
+
       shown = value.inspect
       URLS.include?(name) ? shown.sub(%r{//.*@}, "//[hidden]@") : shown
     end
