@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "../support/pyroscope_client"
+require_relative "../support/shop_process"
+
+# The main job, end to end: a shop under load, profiled and pushed, and read back. Needs `url`; with `received`, what
+# came over the wire, the windows themselves are looked at too.
+RSpec.shared_examples "a Pyroscope that a profiled shop pushes to" do
+  before(:all) do
+    @run = SecureRandom.hex(6) # a server with a history must not matter
+    @started = Time.now - 1
+    @shop = ShopProcess.new("RPERF_PUSH_SERVER_ADDRESS" => target.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "2",
+                            "RPERF_PUSH_BACKEND" => "pyroscope", "RPERF_PUSH_TAGS" => "run=#{@run}").wait
+    @shop.visit(9)
+    @flushed = @shop.flush
+  end
+
+  after(:all) { @shop&.stop }
+
+  let(:client) { PyroscopeClient.new(target.url) }
+  let(:service) { client.label_values("service_name", "{run=\"#{@run}\"}").first }
+  let(:selector) { PyroscopeClient.service(service, run: @run) }
+
+  def total(type) = client.total(type, selector, from: @started)
+
+  def merged(type) = client.select_merge_profile(type, selector, from: @started)
+
+  it "flushes" do
+    expect(@flushed).to be(true), @shop.log
+    expect(service).to eq("shop")
+  end
+
+  it "lists cpu and wall" do
+    expect(client.profile_types).to include(PyroscopeClient::CPU, PyroscopeClient::WALL)
+    expect(client.profile_types(selector)).to contain_exactly(PyroscopeClient::CPU, PyroscopeClient::WALL)
+  end
+
+  it "lists the shop's endpoints and what threads wait for" do
+    expect(client.label_values("endpoint", selector)).to include("GET /", a_string_starting_with("GET /products"), a_string_starting_with("POST /"))
+    states = client.label_values("gvl_state", selector)
+    expect(states).to include("blocked")
+    expect(states - %w[blocked wait]).to be_empty
+  end
+
+  it "holds the shop's methods by their qualified names" do
+    [PyroscopeClient::CPU, PyroscopeClient::WALL].each do |type|
+      names = merged(type).function_names
+      expect(names).to include(a_string_matching(/\AShop::\w+(::\w+)*#\w+/))
+      expect(names.grep(/\AShop::/).map { |name| name[/\AShop::\w+/] }.uniq.size).to be >= 3
+    end
+  end
+
+  it "keeps files, lines and no name twice" do
+    frames = merged(PyroscopeClient::CPU).samples.flat_map(&:stack).select { |frame| frame.name.start_with?("Shop::") }
+    expect(frames).to all(have_attributes(filename: end_with(".rb").or(end_with(".erb")), line: be_positive))
+  end
+
+  # The shop goes on meanwhile, so a reading counts if nothing was encoded while it was taken.
+  it "sums up to what was encoded" do
+    seen = nil
+    wait_until("sums that agree, last #{seen.inspect}", timeout: 40, interval: 0.2) do
+      before = @shop.stats.values_at("cpu_ns_encoded", "wall_ns_encoded")
+      read = [PyroscopeClient::CPU, PyroscopeClient::WALL].map { |type| total(type) }
+      after = @shop.stats.values_at("cpu_ns_encoded", "wall_ns_encoded")
+      seen = { encoded: before, read: }
+      before == after && before.all?(&:positive?) && before.zip(read).all? { |encoded, got| (encoded - got).abs <= encoded / 1000.0 }
+    end
+  rescue RuntimeError => e
+    raise "#{e.message}: #{seen}"
+  end
+
+  context "on the wire" do
+    before { skip "a real server does not tell one push from the other" unless target.respond_to?(:received) }
+
+    let(:received) do
+      target.received.select { |one| one.labels.include?(["run", @run]) }.sort_by(&:time_nanos)
+    end
+
+    it "has nothing refused and nothing that other tools would stumble over" do
+      expect(received).to all(be_accepted)
+      expect(received.flat_map(&:violations).uniq).to be_empty
+    end
+
+    it "has windows that neither overlap nor leave gaps" do
+      expect(received.size).to be >= 4
+      gaps = received.each_cons(2).map { |one, following| following.time_nanos - (one.time_nanos + one.duration_nanos) }
+      expect(gaps).to all(be_between(-1_000_000, 1_000_000)), "gaps in ns: #{gaps}"
+    end
+
+    it "has one series a request, named as agreed" do
+      expect(received.map { |one| one.labels.to_h }).to all(include("__name__" => "process_cpu", "__delta__" => "false", "service_name" => "shop"))
+      expect(received.map(&:headers)).to all(include("content-type" => "application/proto"))
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require "tempfile"
+
+# Runs Ruby in a process of its own: the Ruby under test with the gem on its load path. RUBYOPT is kept, so a run with
+# YJIT has children with YJIT.
+module RubyProgram
+  LIB = File.expand_path("../../../lib", __dir__)
+
+  # A program that did not end in time; its output so far is in the message.
+  class TimedOut < StandardError; end
+
+  # @param code [String] run with the gem required
+  # @param env [Hash{String => String, nil}]
+  # @param timeout [Numeric] seconds until the process is killed and the example fails
+  # @param require_gem [Boolean]
+  # @param arguments [Array<String>] of the interpreter, before the code
+  # @return [Array(String, String, Process::Status)] stdout, stderr, status
+  def run_ruby(code, env: {}, timeout: 30, require_gem: true, arguments: [], stdin: "")
+    command = [RbConfig.ruby, "-I", LIB, *(require_gem ? %w[-r rperf_push] : []), *arguments, "-e", code]
+    run_program(command, env:, timeout:, stdin:)
+  end
+
+  # @return [Array(String, String, Process::Status)] stdout, stderr, status
+  def run_program(command, env: {}, timeout: 30, stdin: "")
+    files = Array.new(3) { Tempfile.new("program") }
+    files.first.tap { |input| input.write(stdin) }.rewind
+    pid = Process.spawn(env, *command, in: files[0], out: files[1], err: files[2])
+    status = wait_for(pid, timeout)
+    out, err = files.last(2).map { |file| File.read(file.path) }
+    raise TimedOut, "#{command.inspect} took more than #{timeout} s\n#{out}\n#{err}" unless status
+
+    [out, err, status]
+  ensure
+    files&.each(&:close!)
+  end
+
+  private
+
+  # @return [Process::Status, nil] nil if it had to be killed
+  def wait_for(pid, timeout)
+    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + timeout
+    loop do
+      _, status = Process.wait2(pid, Process::WNOHANG)
+      return status if status
+      break if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+
+      sleep 0.01
+    end
+    Process.kill(:KILL, pid)
+    Process.wait(pid)
+    nil
+  end
+end

@@ -1,0 +1,164 @@
+# frozen_string_literal: true
+
+require "json"
+
+# A strict stand-in for Pyroscope: it takes pushes by the real server's rules, answers its queries, and keeps all that
+# it was sent for a test to look at.
+#
+# In a thread:       double = PyroscopeDouble.new; double.url; double.received; double.faults.set(status: 503)
+# Its own process:   ruby spec/support/pyroscope_double.rb --port 0, see PyroscopeDouble::Remote. So it does not share
+#                    the interpreter's lock with what it is a double for.
+class PyroscopeDouble
+end
+
+require_relative "pyroscope_double/faults"
+require_relative "pyroscope_double/http_server"
+require_relative "pyroscope_double/push_service"
+require_relative "pyroscope_double/querier"
+require_relative "pyroscope_double/rate_bucket"
+require_relative "pyroscope_double/storage"
+
+class PyroscopeDouble # rubocop:disable Style/Documentation -- above
+  PUSH = "/push.v1.PusherService/Push"
+  QUERIER = "/querier.v1.QuerierService/"
+  CONTENT_TYPES = { "application/proto" => false, "application/json" => true, "application/json; charset=utf-8" => true }.freeze
+
+  attr_reader :faults
+
+  # @param rules [Symbol] :v2, or :v1 for a server that sanitises label names and drops duplicates
+  # @param port [Integer] 0 for a free one
+  # @param prefix [String] a path in front of all others, as behind a proxy
+  # @param latency [Range] seconds until a push is answered
+  # @param rate [Numeric] bytes a second that refill the rate bucket
+  # @param tenants [Boolean] whether X-Scope-OrgID must be there
+  # @param basic_auth [String, nil] "user:password" that must be there
+  def initialize(rules: :v2, port: 0, prefix: "", latency: 0.005..0.02, rate: 16 * 1024 * 1024, tenants: false,
+                 basic_auth: nil)
+    raise ArgumentError, "rules are :v1 or :v2" unless %i[v1 v2].include?(rules)
+
+    @prefix = prefix
+    @latency = latency
+    @tenants = tenants
+    @basic_auth = basic_auth
+    @faults = Faults.new
+    @received = []
+    @lock = Mutex.new
+    @requests = 0
+    @querier = Querier.new(storage = Storage.new(drop_duplicates: rules == :v1))
+    @push = PushService.new(storage:, bucket: RateBucket.new(rate:), label_rules: LabelRules.new(sanitize: rules == :v1)) do |received|
+      @lock.synchronize { @received << received }
+    end
+    @server = HttpServer.new(port:) { |request| answer(request) }
+  end
+
+  # @return [String] what goes into server_address
+  def url = @server.url + @prefix
+
+  # @return [Array<Received>] every profile so far, refused ones too
+  def received = @lock.synchronize { @received.dup }
+
+  # @return [Array<Received>] those that were taken
+  def accepted = received.select(&:accepted?)
+
+  # @return [Integer] pushes that were read whole, whatever became of them
+  def requests = @lock.synchronize { @requests }
+
+  # @return [Array<String>] see Violations
+  def violations = received.flat_map(&:violations).uniq
+
+  # @param faults [Hash] see Faults; none clears them
+  def fault(**faults)
+    @faults.set(**faults)
+    @faults.refuse? ? @server.refuse : @server.listen
+  end
+
+  def stop = @server.stop
+
+  private
+
+  def answer(request)
+    return HttpAnswer.none if @faults.close?
+    return redirect(request.path) if request.path.include?("//")
+
+    return HttpAnswer.text(404, "404 page not found\n") unless request.path.start_with?("#{@prefix}/")
+
+    path = request.path.delete_prefix(@prefix)
+    return HttpAnswer.text(200, "ready\n") if path == "/ready"
+
+    post(request, path)
+  end
+
+  def redirect(path) = HttpAnswer.text(301, "", "Location" => path.squeeze("/"))
+
+  def post(request, path)
+    procedure = path.delete_prefix(QUERIER)
+    known = path == PUSH || (procedure != path && Querier::PROCEDURES.key?(procedure))
+    return HttpAnswer.text(404, "404 page not found\n") unless known
+    return HttpAnswer.text(405, "", "Allow" => "POST") unless request.verb == "POST"
+
+    content_type = request.headers["content-type"].to_s
+    return HttpAnswer.text(415, "", "Accept-Post" => CONTENT_TYPES.keys.join(", ")) unless CONTENT_TYPES.key?(content_type)
+
+    json = CONTENT_TYPES[content_type]
+    encoded(request) { path == PUSH ? push(request, json) : query(request, procedure, json) }
+  end
+
+  # What was sent with gzip comes back with gzip, whatever was asked for.
+  def encoded(request)
+    answer = begin
+      check_access(request.headers)
+      yield
+    rescue Refusal => e
+      refused(e)
+    end
+    request.gzip? && answer.status == 200 ? answer.gzipped : answer
+  end
+
+  def check_access(headers)
+    basic = headers["authorization"].to_s[/\ABasic (.*)/, 1].to_s.unpack1("m")
+    raise Refusal.new("unauthenticated", "invalid authentication credentials") if @basic_auth && basic != @basic_auth
+    raise Refusal.new("unauthenticated", "no org id") if @tenants && headers["x-scope-orgid"].to_s.empty?
+  end
+
+  def refused(refusal, headers = {})
+    HttpAnswer.json(refusal.status, JSON.generate(code: refusal.code, message: refusal.message), headers)
+  end
+
+  def body(request)
+    case request.headers["content-encoding"]
+    when nil, "identity" then request.body
+    when "gzip" then Zlib.gunzip(request.body)
+    else raise Refusal.new("unimplemented", "unknown compression #{request.headers["content-encoding"].inspect}")
+    end
+  rescue Zlib::Error => e
+    raise Refusal.new("invalid_argument", e.message)
+  end
+
+  def query(request, procedure, json)
+    HttpAnswer.new(200, { "Content-Type" => json ? "application/json" : "application/proto" },
+                   @querier.call(procedure, body(request), json:))
+  end
+
+  # Stored first, answered late: so it is whether or not anybody still listens.
+  def push(request, json)
+    @lock.synchronize { @requests += 1 }
+    refusal = @faults.refusal
+    lost = @faults.lost_answer?
+    delay = @faults.delay
+    headers = @faults.headers
+    @push.call(body(request), request.headers, json:, fault: (refusal unless @faults.stored?))
+    sleep(rand(@latency) + delay)
+    return HttpAnswer.none if lost
+    return refused(refusal, headers) if refusal
+
+    HttpAnswer.new(200, { "Content-Type" => json ? "application/json" : "application/proto" }, json ? "{}" : "")
+  rescue Refusal => e
+    sleep(delay)
+    refused(e, refusal ? headers : {})
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  require_relative "pyroscope_double/program"
+  PyroscopeDouble::Program.run(ARGV)
+end

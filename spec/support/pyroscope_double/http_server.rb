@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require_relative "http_message"
+
+class PyroscopeDouble
+  # A small HTTP/1.1 server on loopback, a thread for each connection. It can leave its port and come back to it, so
+  # that a client meets a refused connection and finds the same address again.
+  class HttpServer
+    attr_reader :port
+
+    # @param port [Integer] 0 for a free one
+    # @yieldparam request [HttpRequest]
+    # @yieldreturn [HttpAnswer]
+    def initialize(port: 0, &handler)
+      @handler = handler
+      @connections = {}
+      @lock = Mutex.new
+      @port = port
+      listen
+    end
+
+    def url = "http://127.0.0.1:#{port}"
+
+    # Takes connections; does nothing while it does already.
+    def listen
+      return if @listener
+
+      @listener = TCPServer.new("127.0.0.1", port)
+      @port = @listener.addr[1]
+      @accepting = Thread.new(@listener) { |listener| accept(listener) }
+    end
+
+    # Refuses connections and closes those there are.
+    def refuse
+      @listener&.close
+      @accepting&.join
+      @listener = nil
+      @lock.synchronize { @connections.keys }.each { |socket| shut(socket) }
+    end
+
+    alias stop refuse
+
+    private
+
+    def accept(listener)
+      loop { serve_in_thread(listener.accept) }
+    rescue IOError, Errno::EBADF
+      nil # closed by refuse
+    end
+
+    def serve_in_thread(socket)
+      @lock.synchronize { @connections[socket] = true }
+      Thread.new do
+        socket.setsockopt(:TCP, :NODELAY, true)
+        serve(socket)
+      rescue IOError, SystemCallError
+        nil # the peer has gone; what it sent whole has been dealt with
+      ensure
+        @lock.synchronize { @connections.delete(socket) }
+        socket.close
+      end
+    end
+
+    def serve(socket)
+      while (request = HttpRequest.read(socket))
+        answer = @handler.call(request)
+        break if answer.status.zero?
+
+        answer.write(socket, request.keep_alive?)
+        break unless request.keep_alive?
+      end
+    end
+
+    def shut(socket)
+      socket.shutdown
+    rescue IOError, SystemCallError
+      nil
+    end
+  end
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require "optparse"
+
+class PyroscopeDouble
+  # The double as a program: prints its own address and that of its control, then works until its input ends or it is
+  # told to stop, so that it cannot outlive who started it. The control has a port of its own, to be reached while the
+  # double refuses connections.
+  #
+  #   GET  /double/received    everything that came, as JSON; raw profiles in base64
+  #   POST /double/faults      a JSON object as in Faults; an empty one clears them
+  class Program
+    def self.run(arguments)
+      options = {}
+      stay = false
+      OptionParser.new do |parser|
+        parser.on("--port N", Integer) { |port| options[:port] = port }
+        parser.on("--rules v1|v2", %w[v1 v2]) { |rules| options[:rules] = rules.to_sym }
+        parser.on("--prefix PATH") { |prefix| options[:prefix] = prefix }
+        parser.on("--rate BYTES", Float) { |rate| options[:rate] = rate }
+        parser.on("--tenants") { options[:tenants] = true }
+        parser.on("--stay", "work on when the input ends") { stay = true }
+        parser.on("--basic-auth USER:PASSWORD") { |credentials| options[:basic_auth] = credentials }
+      end.parse!(arguments)
+      new(PyroscopeDouble.new(**options)).run(stay:)
+    end
+
+    def initialize(double)
+      @double = double
+    end
+
+    def run(stay: false)
+      control = HttpServer.new { |request| answer(request) }
+      $stdout.sync = true
+      puts @double.url, control.url
+      %w[INT TERM].each { |signal| trap(signal) { exit } }
+      stay ? sleep : $stdin.read
+    end
+
+    private
+
+    def answer(request)
+      case [request.verb, request.path]
+      in ["GET", "/double/received"]
+        HttpAnswer.json(200, JSON.generate(requests: @double.requests, received: @double.received.map { |one| plain(one) }))
+      in ["POST", "/double/faults"]
+        @double.fault(**JSON.parse(request.body, symbolize_names: true))
+        HttpAnswer.json(200, "{}")
+      else
+        HttpAnswer.text(404, "404 page not found\n")
+      end
+    rescue ArgumentError, JSON::ParserError => e
+      HttpAnswer.text(400, e.message)
+    end
+
+    def plain(received)
+      received.to_h.merge(at: received.at.to_f, raw: [received.raw].pack("m0"), profile: nil)
+    end
+  end
+end
