@@ -1,6 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "rperf_push/version"
+
+module RperfPush
+  # The C side. It leaves out of profiles what runs from this folder.
+  module Native
+    LIB_DIR = __dir__
+  end
+end
+
 begin
   # A packaged gem carries one library per Ruby series, a checkout or an installed gem the one that was just built.
   require "rperf_push/#{RUBY_VERSION[/\A\d+\.\d+/]}/rperf_push"

@@ -12,9 +12,9 @@
 
 /* How one try ended, as the transport saw it. */
 typedef enum rpp_attempt_end {
-    RPP_END_ANSWERED,    /* an HTTP status came */
+    RPP_END_ANSWERED,    /* an HTTP status came, whether or not all of its body did */
     RPP_END_NOT_SENT,    /* refused, DNS, TLS, timeout or reset before the request went out whole */
-    RPP_END_NO_ANSWER,   /* sent whole, but no (whole) answer */
+    RPP_END_NO_ANSWER,   /* sent whole, but no status came */
     RPP_END_STORED,      /* backends without HTTP: done */
     RPP_END_IO_ERROR,    /* backends without HTTP: worth another try */
     RPP_END_ABORTED      /* we ourselves gave up: shutdown */

@@ -8,7 +8,7 @@
 #include "alloc.h"
 
 #define GZIP_WINDOW_BITS (15 + 16) /* the largest window; 16 asks zlib for gzip's header and trailer */
-#define MEMORY_LEVEL 8
+#define MEMORY_LEVEL     8
 
 struct rpp_gzip_sink {
     rpp_byte_sink sink; /* first: a gzip sink is a sink */

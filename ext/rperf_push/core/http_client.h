@@ -38,6 +38,7 @@ typedef struct rpp_http_response {
     char content_type[128];
     char error[256]; /* in words, when no status came: "could not resolve host nowhere.invalid" */
     bool timed_out, tls_error;
+    bool connected; /* no status came, but there was a connection: the other end broke it off */
 } rpp_http_response;
 
 void rpp_http_response_destroy(rpp_http_response *response);
@@ -50,7 +51,8 @@ typedef struct rpp_http_client {
     void (*free)(struct rpp_http_client *);
 } rpp_http_client;
 
-/* Over libcurl, with authentication, headers, TLS and proxy of the settings. `gate` may be NULL. NULL when out of memory. */
+/* Over libcurl, with authentication, headers, TLS and proxy of the settings. `gate` may be NULL. The
+ * settings must outlive the client. http_proxy and the like are read here, once. NULL when out of memory. */
 rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *gate);
 
 /* Once a process, before any thread of ours exists. */

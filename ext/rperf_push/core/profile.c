@@ -18,6 +18,12 @@ const rpp_profile_limits rpp_profile_default_limits = {
 
 #define NO_ROW SIZE_MAX
 
+/* Where a thread was last seen in one state under one label set: what is left of its time goes there. */
+typedef struct last_seen {
+    uint32_t thread_seq, labels, row;
+    uint8_t state;
+} last_seen;
+
 struct rpp_profile {
     rpp_stack_table *stacks;
     rpp_label_sets *label_sets;
@@ -28,6 +34,9 @@ struct rpp_profile {
     size_t last_rows[RPP_STATE_COUNT]; /* where what finds no row goes, or NO_ROW */
     size_t last_row_count;
     rpp_hash_index by_key;
+    last_seen *seen;
+    size_t seen_count, seen_capacity;
+    rpp_hash_index seen_by_thread;
     uint64_t time_ns, duration_ns;
 };
 
@@ -68,6 +77,8 @@ void rpp_profile_free(rpp_profile *profile)
     rpp_stack_table_free(profile->stacks);
     rpp_label_sets_free(profile->label_sets);
     rpp_hash_index_destroy(&profile->by_key);
+    rpp_hash_index_destroy(&profile->seen_by_thread);
+    rpp_free(profile->seen);
     rpp_free(profile->rows);
     rpp_free(profile);
 }
@@ -116,24 +127,74 @@ static rpp_row *last_row_of(rpp_profile *profile, uint8_t state)
     return &profile->rows[profile->last_rows[state]];
 }
 
+static uint32_t hash_seen(const last_seen *key)
+{
+    return rpp_hash_words((uint64_t)key->thread_seq << 32 | key->labels, key->state);
+}
+
+static bool is_seen(const void *table, uint32_t id, const void *wanted)
+{
+    const last_seen *seen = &((const rpp_profile *)table)->seen[id], *key = wanted;
+    return seen->thread_seq == key->thread_seq && seen->labels == key->labels && seen->state == key->state;
+}
+
+/* NULL when the thread was not seen so, or there is no memory to remember it. */
+static last_seen *seen_of(rpp_profile *profile, const rpp_row *row, bool remember)
+{
+    last_seen key = {.thread_seq = row->thread_seq, .labels = row->labels, .state = row->state};
+    uint32_t hash = hash_seen(&key);
+    uint32_t known = rpp_hash_index_find(&profile->seen_by_thread, hash, is_seen, profile, &key);
+    if (known != RPP_INDEX_NONE) return &profile->seen[known];
+    if (!remember) return NULL;
+    if (rpp_grow((void **)&profile->seen, &profile->seen_capacity, profile->seen_count + 1, sizeof key) != RPP_OK ||
+        rpp_hash_index_reserve(&profile->seen_by_thread, 1) != RPP_OK) {
+        return NULL;
+    }
+    rpp_hash_index_add(&profile->seen_by_thread, hash, (uint32_t)profile->seen_count);
+    profile->seen[profile->seen_count] = key;
+    return &profile->seen[profile->seen_count++];
+}
+
+/* The row that a sample's stack and labels lead to; *fits says whether they had room. */
+static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations, bool *fits)
+{
+    rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state};
+    *fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &key.labels) == RPP_OK;
+    if (*fits && sample->remainder) {
+        const last_seen *seen = seen_of(profile, &key, false);
+        if (seen) return &profile->rows[seen->row];
+    }
+    *fits = *fits && rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
+    if (!*fits) key.stack = profile->overflow_stack;
+    rpp_row *row = row_of(profile, key);
+    if (!row) {
+        *fits = false;
+        return last_row_of(profile, sample->state);
+    }
+    last_seen *seen = seen_of(profile, &key, true);
+    if (seen) seen->row = (uint32_t)(row - profile->rows);
+    return row;
+}
+
 rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations)
 {
     if (sample->state >= RPP_STATE_COUNT) return RPP_INVALID;
-    rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state};
-    bool fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &key.labels) == RPP_OK &&
-                rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
-    if (!fits) key.stack = profile->overflow_stack;
-
-    rpp_row *row = row_of(profile, key);
-    if (!row) {
-        fits = false;
-        row = last_row_of(profile, sample->state);
-    }
+    bool fits;
+    rpp_row *row = row_for(profile, sample, locations, &fits);
     row->cpu_ns += sample->cpu_ns;
     row->wall_ns += sample->wall_ns;
     row->samples++;
     if (!fits) rpp_stats_add(RPP_STAT_samples_overflowed, 1);
     return RPP_OK;
+}
+
+bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names)
+{
+    for (uint32_t i = 0; i < rpp_stack_table_location_count(profile->stacks); i++) {
+        uint32_t frame = rpp_stack_table_location(profile->stacks, i).frame;
+        if (frame >= RPP_FRAME_FIRST && !rpp_frame_names_get(names, frame)) return false;
+    }
+    return true;
 }
 
 void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns)

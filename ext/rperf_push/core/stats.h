@@ -50,7 +50,6 @@
     X(payloads_dropped_rejected, "payloads the backend refused for good")                                              \
     X(payloads_dropped_retries, "payloads given up after too many tries")                                              \
     X(payloads_dropped_shutdown, "payloads left when the shutdown deadline passed")                                    \
-    X(payloads_dropped_fork, "parent's payloads forgotten in a forked child, which the parent sends itself")           \
     X(queue_payloads, "gauge: payloads waiting")                                                                       \
     X(queue_bytes, "gauge: bytes waiting")                                                                             \
     X(uploads_ok, "requests that succeeded")                                                                           \

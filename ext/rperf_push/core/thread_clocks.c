@@ -1,0 +1,119 @@
+/* thread_clocks.c - where one thread's time goes: by what it was doing, and under which labels. */
+#include "thread_clocks.h"
+
+#include <string.h>
+
+static const rpp_state ON_GVL[] = {RPP_STATE_RUNNING, RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
+#define ON_GVL_COUNT (sizeof ON_GVL / sizeof *ON_GVL)
+
+void rpp_thread_clocks_reset(rpp_thread_clocks *c, uint64_t now_ns, uint64_t cpu_ns)
+{
+    for (size_t i = 0; i < RPP_LABEL_SLOTS; i++) rpp_label_set_release(c->slots[i].labels);
+    memset(c, 0, sizeof *c);
+    c->wall_mark_ns = now_ns;
+    c->cpu_mark_ns = cpu_ns;
+}
+
+void rpp_thread_clocks_advance(rpp_thread_clocks *c, rpp_state state, uint64_t now_ns)
+{
+    if (now_ns <= c->wall_mark_ns) return;
+    uint64_t passed = now_ns - c->wall_mark_ns;
+    c->slots[c->current].wall_ns[state] += passed;
+    c->unread_ns[state] += passed;
+    c->wall_mark_ns = now_ns;
+}
+
+uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *c)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < RPP_STATE_COUNT; i++) sum += c->unread_ns[i];
+    return sum;
+}
+
+void rpp_thread_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
+{
+    uint64_t spent = cpu_ns > c->cpu_mark_ns ? cpu_ns - c->cpu_mark_ns : 0;
+    uint64_t on_gvl = 0;
+    rpp_clock_slot *slot = &c->slots[c->current];
+    for (size_t i = 0; i < ON_GVL_COUNT; i++) on_gvl += c->unread_ns[ON_GVL[i]];
+
+    uint64_t given = 0, on_gvl_cpu = spent < on_gvl ? spent : on_gvl;
+    for (size_t i = 0; i < ON_GVL_COUNT && on_gvl; i++) {
+        double share = (double)c->unread_ns[ON_GVL[i]] / (double)on_gvl;
+        uint64_t part = (uint64_t)((double)on_gvl_cpu * share);
+        slot->cpu_ns[ON_GVL[i]] += part;
+        given += part;
+    }
+    /* Rounding, and clocks that disagree by a little, must not lose anything. */
+    rpp_state rest = c->unread_ns[RPP_STATE_BLOCKED] && spent > on_gvl ? RPP_STATE_BLOCKED : RPP_STATE_RUNNING;
+    if (spent > given) slot->cpu_ns[rest] += spent - given;
+
+    memset(c->unread_ns, 0, sizeof c->unread_ns);
+    if (cpu_ns > c->cpu_mark_ns) c->cpu_mark_ns = cpu_ns;
+}
+
+bool rpp_clock_slot_take(rpp_clock_slot *slot, rpp_state state, rpp_sample *sample)
+{
+    if (!slot->wall_ns[state] && !slot->cpu_ns[state]) return false;
+    sample->wall_ns = slot->wall_ns[state];
+    sample->cpu_ns = slot->cpu_ns[state];
+    sample->state = (uint8_t)state;
+    sample->labels = rpp_label_set_retain(slot->labels);
+    slot->wall_ns[state] = slot->cpu_ns[state] = 0;
+    return true;
+}
+
+void rpp_clock_slot_untake(rpp_clock_slot *slot, const rpp_sample *sample)
+{
+    slot->wall_ns[sample->state] += sample->wall_ns;
+    slot->cpu_ns[sample->state] += sample->cpu_ns;
+    /* The slot holds a reference of its own, so this one is never the last. */
+    rpp_label_set_release(sample->labels);
+}
+
+bool rpp_clock_slot_is_empty(const rpp_clock_slot *slot)
+{
+    for (size_t i = 0; i < RPP_STATE_COUNT; i++) {
+        if (slot->wall_ns[i] || slot->cpu_ns[i]) return false;
+    }
+    return true;
+}
+
+static bool has_labels(const rpp_clock_slot *slot, const rpp_label_set *labels)
+{
+    return slot->labels == labels || rpp_label_set_equal(slot->labels, labels);
+}
+
+/* The slot of these labels; else one without time; else the one used longest ago. Never the current one for others. */
+static uint32_t slot_for(const rpp_thread_clocks *c, const rpp_label_set *labels)
+{
+    uint32_t best = c->current == 0 ? 1 : 0;
+    for (uint32_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+        if (has_labels(&c->slots[i], labels)) return i;
+    }
+    for (uint32_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+        if (i == c->current) continue;
+        if (rpp_clock_slot_is_empty(&c->slots[i])) return i;
+        if (c->slots[i].used < c->slots[best].used) best = i;
+    }
+    return best;
+}
+
+rpp_clock_slot *rpp_thread_clocks_slot_in_the_way(rpp_thread_clocks *c, const rpp_label_set *labels)
+{
+    rpp_clock_slot *slot = &c->slots[slot_for(c, labels)];
+    return has_labels(slot, labels) || rpp_clock_slot_is_empty(slot) ? NULL : slot;
+}
+
+void rpp_thread_clocks_switch_labels(rpp_thread_clocks *c, rpp_label_set *labels)
+{
+    uint32_t index = slot_for(c, labels);
+    rpp_clock_slot *slot = &c->slots[index];
+    if (!has_labels(slot, labels)) {
+        rpp_label_set_release(slot->labels);
+        memset(slot, 0, sizeof *slot);
+        slot->labels = rpp_label_set_retain(labels);
+    }
+    slot->used = ++c->uses;
+    c->current = index;
+}

@@ -1,0 +1,64 @@
+/* thread_clocks.h - where one thread's time goes: by what it was doing, and under which labels.
+ *
+ * Vocabulary
+ *   advance     gives the wall time since the last mark to a state.
+ *   read        gives the CPU time since the last reading to the states the thread was in meanwhile. Reading a CPU clock is a
+ *               system call, so it is not done at every change of state: what ran on the GVL (running, GC) gets CPU time up
+ *               to its wall time, in proportion, and what is left was burnt off the GVL.
+ *   slot        the clocks of one label set. Changing labels changes the slot; coming back finds the time of before.
+ *   take        empties one clock into a sample that is about to be pushed; untake puts it back when there was no room.
+ *
+ * Threads    one at a time: the thread itself, or whoever holds the GVL while the thread does not run.
+ *            Async-signal-safe, except release of label sets in switch_labels and reset.
+ */
+#ifndef RPP_THREAD_CLOCKS_H
+#define RPP_THREAD_CLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "label_sets.h"
+#include "sample_buffer.h"
+
+#define RPP_LABEL_SLOTS 8
+
+typedef struct rpp_clock_slot {
+    uint64_t wall_ns[RPP_STATE_COUNT], cpu_ns[RPP_STATE_COUNT];
+    rpp_label_set *labels; /* one reference, or NULL */
+    uint32_t used;         /* for the choice of a slot to reuse: larger is later */
+    uint32_t captured_in;  /* the window of the last capture while running, plus 1; 0: none */
+} rpp_clock_slot;
+
+typedef struct rpp_thread_clocks {
+    uint64_t wall_mark_ns, cpu_mark_ns;
+    uint64_t unread_ns[RPP_STATE_COUNT]; /* wall time since the last reading of the CPU clock */
+    uint32_t uses;
+    uint32_t current;
+    rpp_clock_slot slots[RPP_LABEL_SLOTS];
+} rpp_thread_clocks;
+
+/* All clocks at zero, marks as given, no labels. Releases labels. The struct must be zeroed before its first reset. */
+void rpp_thread_clocks_reset(rpp_thread_clocks *clocks, uint64_t now_ns, uint64_t cpu_ns);
+
+void rpp_thread_clocks_advance(rpp_thread_clocks *clocks, rpp_state state, uint64_t now_ns);
+/* Wall time for which the CPU clock has not been read yet. */
+uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *clocks);
+void rpp_thread_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns);
+
+static inline rpp_clock_slot *rpp_thread_clocks_current(rpp_thread_clocks *clocks)
+{
+    return &clocks->slots[clocks->current];
+}
+
+/* What a clock holds, moved into the sample (cpu, wall, state, labels retained). False: it was empty. */
+bool rpp_clock_slot_take(rpp_clock_slot *slot, rpp_state state, rpp_sample *sample);
+/* Puts the time back and lets go of the label reference. */
+void rpp_clock_slot_untake(rpp_clock_slot *slot, const rpp_sample *sample);
+bool rpp_clock_slot_is_empty(const rpp_clock_slot *slot);
+
+/* The slot that switch_labels would have to empty first, or NULL: push its time, then switch. */
+rpp_clock_slot *rpp_thread_clocks_slot_in_the_way(rpp_thread_clocks *clocks, const rpp_label_set *labels);
+/* Makes the labels current (retains). Time still in a slot that is in the way would be lost: see above. */
+void rpp_thread_clocks_switch_labels(rpp_thread_clocks *clocks, rpp_label_set *labels);
+
+#endif

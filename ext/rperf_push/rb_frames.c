@@ -1,0 +1,296 @@
+/* rb_frames.c - frames as rb_profile_frames returns them, turned into ids at once, named later, and let go of. */
+#include "rb_frames.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/clock.h"
+#include "core/stats.h"
+
+#define FRAMES_MAX 65536u /* live at a time; what is beyond goes to (overflow) */
+#define YOUNG_MAX 8192u
+#define TABLE_FIRST_SIZE 8192u
+#define CHUNK_SIZE 1024u
+#define WINDOWS_UNSEEN 3u
+#define NAME_MAX_BYTES 1024
+
+#define EMPTY ((VALUE)0)
+#define REMOVED ((VALUE)1) /* a Fixnum, never a frame */
+
+typedef struct entry {
+    VALUE frame;
+    uint32_t id;
+    uint32_t seen; /* window of the last capture */
+} entry;
+
+/* VALUE -> id: open addressing, a power of two, at most half full. */
+static struct {
+    entry *entries;
+    uint32_t size, used; /* used counts REMOVED ones too */
+    unsigned shift;
+} table;
+
+static struct {
+    VALUE frames[YOUNG_MAX];
+    uint32_t ids[YOUNG_MAX];
+    uint32_t count;
+} young;
+
+typedef struct chunk {
+    VALUE frames[CHUNK_SIZE]; /* by id; 0: none */
+} chunk;
+
+static VALUE chunk_objects[FRAMES_MAX / CHUNK_SIZE + 1];
+static rpp_frame_names *names;
+static char own_prefix[1024];
+static uint32_t window = WINDOWS_UNSEEN;
+/* Set while a job changes the tables: a signal handler on the same thread keeps out. */
+static volatile bool changing;
+
+/* --- what the GC is told --- */
+
+static void mark_young(void *unused)
+{
+    for (uint32_t i = 0; i < young.count; i++) rb_gc_mark(young.frames[i]);
+}
+
+static void mark_chunk(void *data)
+{
+    const chunk *c = data;
+    for (uint32_t i = 0; i < CHUNK_SIZE; i++) {
+        if (c->frames[i]) rb_gc_mark(c->frames[i]);
+    }
+}
+
+static const rb_data_type_t young_type = {
+    .wrap_struct_name = "rperf_push/young_frames",
+    .function = {.dmark = mark_young},
+};
+
+static const rb_data_type_t chunk_type = {
+    .wrap_struct_name = "rperf_push/named_frames",
+    .function = {.dmark = mark_chunk, .dfree = RUBY_DEFAULT_FREE},
+    .flags = RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+static VALUE *old_slot(uint32_t id, VALUE *owner)
+{
+    uint32_t index = id - RPP_FRAME_FIRST;
+    VALUE *object = &chunk_objects[index / CHUNK_SIZE];
+    if (!*object) {
+        chunk *fresh;
+        VALUE made = TypedData_Make_Struct(rb_cObject, chunk, &chunk_type, fresh);
+        rb_gc_register_mark_object(made);
+        *object = made;
+    }
+    *owner = *object;
+    return &((chunk *)RTYPEDDATA_GET_DATA(*object))->frames[index % CHUNK_SIZE];
+}
+
+static void keep(uint32_t id, VALUE frame)
+{
+    VALUE owner, *slot = old_slot(id, &owner);
+    *slot = frame;
+    RB_OBJ_WRITTEN(owner, Qundef, frame);
+}
+
+static void let_go(uint32_t id)
+{
+    VALUE owner;
+    *old_slot(id, &owner) = 0;
+}
+
+/* --- the table --- */
+
+static uint32_t bucket_of(VALUE frame)
+{
+    return (uint32_t)((frame * UINT64_C(0x9E3779B97F4A7C15)) >> table.shift);
+}
+
+static entry *find(VALUE frame)
+{
+    entry *vacant = NULL;
+    for (uint32_t i = bucket_of(frame);; i = (i + 1) & (table.size - 1)) {
+        entry *e = &table.entries[i];
+        if (e->frame == frame) return e;
+        if (e->frame == REMOVED && !vacant) vacant = e;
+        if (e->frame == EMPTY) return vacant ? vacant : e;
+    }
+}
+
+static bool table_resize(uint32_t size)
+{
+    entry *before = table.entries;
+    uint32_t before_size = table.size;
+    entry *fresh = rpp_calloc(size, sizeof *fresh);
+    if (!fresh) return false;
+    changing = true;
+    table.entries = fresh;
+    table.size = size;
+    table.used = 0;
+    table.shift = (unsigned)(64 - __builtin_ctz(size));
+    for (uint32_t i = 0; i < before_size; i++) {
+        if (before[i].frame == EMPTY || before[i].frame == REMOVED) continue;
+        *find(before[i].frame) = before[i];
+        table.used++;
+    }
+    changing = false;
+    rpp_free(before);
+    return true;
+}
+
+/* Room for a deep stack of new frames, made ahead of time as a capture cannot allocate. */
+static void make_room(void)
+{
+    uint32_t live = rpp_frame_names_count(names);
+    if (table.used > table.size / 2) table_resize(live > table.size / 4 ? table.size * 2 : table.size);
+    changing = true;
+    (void)!rpp_frame_names_ensure(names, YOUNG_MAX); /* near the limit: fewer; then captures say (overflow) */
+    changing = false;
+}
+
+/* The id of a frame; RPP_FRAME_OVERFLOW past the limit; 0: no room right now. */
+static uint32_t id_of(VALUE frame)
+{
+    entry *e = find(frame);
+    if (e->frame == frame) {
+        e->seen = window;
+        return e->id;
+    }
+    if (rpp_frame_names_count(names) >= FRAMES_MAX) return RPP_FRAME_OVERFLOW;
+    if (young.count == YOUNG_MAX || table.used >= table.size / 4 * 3) return 0;
+    uint32_t id = rpp_frame_names_reserve(names);
+    if (!id) return 0;
+    young.frames[young.count] = frame;
+    young.ids[young.count++] = id;
+    if (e->frame == EMPTY) table.used++;
+    *e = (entry){frame, id, window};
+    return id;
+}
+
+bool rb_rpp_frames_convert(const VALUE *frames, const int *lines, int count, rpp_location *locations)
+{
+    if (changing) return false;
+    for (int i = 0; i < count; i++) {
+        uint32_t id = id_of(frames[i]);
+        if (!id) return false;
+        locations[i] = (rpp_location){id, lines && lines[i] > 0 ? (uint32_t)lines[i] : 0};
+    }
+    return true;
+}
+
+uint32_t rb_rpp_frames_unnamed(void)
+{
+    return young.count;
+}
+
+rpp_frame_names *rb_rpp_frames_names(void)
+{
+    return names;
+}
+
+/* --- names --- */
+
+static bool is_own(VALUE path, VALUE class_path)
+{
+    if (RTEST(path)) {
+        size_t length = strlen(own_prefix);
+        return length && (size_t)RSTRING_LEN(path) > length && !memcmp(RSTRING_PTR(path), own_prefix, length);
+    }
+    return RTEST(class_path) && RSTRING_LEN(class_path) >= 9 && !memcmp(RSTRING_PTR(class_path), "RperfPush", 9);
+}
+
+/* "Shop::Cart#total" for methods (blocks in a method come back as the method), "block in <main>" and so on for the rest. */
+static size_t compose_name(VALUE frame, VALUE class_path, char *name, size_t size)
+{
+    VALUE method = rb_profile_frame_method_name(frame);
+    int length;
+    if (RTEST(class_path) && RTEST(method)) {
+        const char *mark = RTEST(rb_profile_frame_singleton_method_p(frame)) ? "." : "#";
+        length = snprintf(name, size, "%.*s%s%.*s", RSTRING_LENINT(class_path), RSTRING_PTR(class_path), mark,
+                          RSTRING_LENINT(method), RSTRING_PTR(method));
+    } else {
+        VALUE label = rb_profile_frame_label(frame);
+        if (!RTEST(label)) label = method;
+        if (!RTEST(label)) return (size_t)snprintf(name, size, "[unknown]");
+        length = snprintf(name, size, "%.*s", RSTRING_LENINT(label), RSTRING_PTR(label));
+    }
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+static VALUE name_frame(VALUE argument)
+{
+    uint32_t index = *(uint32_t *)argument, id = young.ids[index];
+    VALUE frame = young.frames[index];
+    VALUE path = rb_profile_frame_absolute_path(frame);
+    VALUE class_path = rb_profile_frame_classpath(frame);
+    if (RTEST(path) && RSTRING_LEN(path) == 7 && !memcmp(RSTRING_PTR(path), "<cfunc>", 7)) {
+        path = Qnil;
+    } else if (!RTEST(path)) {
+        path = rb_profile_frame_path(frame); /* eval, <internal:...> */
+    }
+    VALUE line = RTEST(path) ? rb_profile_frame_first_lineno(frame) : Qnil;
+    char name[NAME_MAX_BYTES];
+    size_t name_length = compose_name(frame, class_path, name, sizeof name);
+    uint32_t first_line = FIXNUM_P(line) && FIX2LONG(line) > 0 ? (uint32_t)FIX2LONG(line) : 0;
+
+    rpp_status status = rpp_frame_names_set(names, id, name, name_length, RTEST(path) ? RSTRING_PTR(path) : "",
+                                            RTEST(path) ? (size_t)RSTRING_LEN(path) : 0, first_line,
+                                            is_own(path, class_path));
+    if (status == RPP_OK) keep(id, frame);
+    RB_GC_GUARD(path);
+    RB_GC_GUARD(class_path);
+    return status == RPP_OK ? Qtrue : Qfalse;
+}
+
+void rb_rpp_frames_name(uint64_t budget_ns)
+{
+    static bool naming; /* naming allocates, so a job may come in between */
+    if (naming) return;
+    naming = true;
+    make_room();
+    uint64_t begin = rpp_monotonic_ns();
+    while (young.count) {
+        uint32_t index = young.count - 1;
+        int failed = 0;
+        VALUE named = rb_protect(name_frame, (VALUE)&index, &failed);
+        if (failed) rb_set_errinfo(Qnil);
+        if (failed || named != Qtrue) break; /* out of memory: later */
+        changing = true;
+        young.count--;
+        young.frames[index] = young.frames[young.count];
+        young.ids[index] = young.ids[young.count];
+        changing = false;
+        if (rpp_monotonic_ns() - begin >= budget_ns) break;
+    }
+    rpp_stats_set(RPP_STAT_frames_known, rpp_frame_names_count(names));
+    naming = false;
+}
+
+void rb_rpp_frames_next_window(void)
+{
+    window++;
+    uint64_t dropped = 0;
+    changing = true;
+    for (uint32_t i = 0; i < table.size; i++) {
+        entry *e = &table.entries[i];
+        if (e->frame == EMPTY || e->frame == REMOVED || window - e->seen <= WINDOWS_UNSEEN) continue;
+        if (!rpp_frame_names_get(names, e->id)) continue; /* still young */
+        let_go(e->id);
+        rpp_frame_names_release(names, e->id);
+        e->frame = REMOVED;
+        dropped++;
+    }
+    changing = false;
+    rpp_stats_add(RPP_STAT_frames_dropped, dropped);
+}
+
+void rb_rpp_frames_init(const char *lib_dir)
+{
+    names = rpp_frame_names_new(FRAMES_MAX + RPP_FRAME_FIRST);
+    if (!names || !table_resize(TABLE_FIRST_SIZE)) rb_memerror();
+    make_room();
+    snprintf(own_prefix, sizeof own_prefix, "%s", lib_dir);
+    rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &young_type, &young));
+}

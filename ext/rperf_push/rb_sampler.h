@@ -1,0 +1,61 @@
+/* rb_sampler.h - when a stack is captured, and how much time it is given. The one rule: when a thread's clock has gathered
+ * one sampling period, the current stack is captured and given all of it.
+ *
+ * Operation
+ *   running       at ticks: of the thread's own CPU clock (engine signal), or of the collector at a safepoint (engine
+ *                 safepoint, and threads that hold the GVL without burning CPU).
+ *   off the GVL   when it is over (RESUMED), or when a window ends: the stack stands still meanwhile.
+ *   GC            when it is over (GC_EXIT).
+ *
+ * Safety
+ *   Hooks and handlers read clocks, write records and the sample buffer, and walk stacks; no Ruby allocation, no malloc but
+ *   for a new thread's record, no raise, no lock. Hooks are installed once a process and stay; `sampling` gates them.
+ */
+#ifndef RB_SAMPLER_H
+#define RB_SAMPLER_H
+
+#include "rb_compat.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/label_sets.h"
+#include "core/pipeline.h"
+#include "core/settings.h"
+
+typedef struct rb_rpp_sampler_options {
+    unsigned mode; /* RPP_MODE_* */
+    uint64_t period_ns, window_ns;
+    bool lines;
+    rpp_engine_kind engine;
+} rb_rpp_sampler_options;
+
+/* Once a process image: jobs, keys. The hooks come with the first start. */
+void rb_rpp_sampler_init(void);
+
+/* The seams for a pipeline that this sampler feeds. */
+extern const rpp_pipeline_seams rb_rpp_sampler_seams;
+
+/* --- under the GVL, in a method or job --- */
+
+/* Begins to sample into the pipeline. */
+void rb_rpp_sampler_start(const rb_rpp_sampler_options *options, rpp_pipeline *pipeline);
+/* No sample comes any more; ask() does nothing. Call settle before, to lose nothing. */
+void rb_rpp_sampler_stop(void);
+bool rb_rpp_sampler_is_running(void);
+/* Ends the window: settles all threads and names all frames. False: the collector is still busy with the last window, or
+ * its buffer is full; let go of the GVL for a moment and call again. */
+bool rb_rpp_sampler_settle(void);
+/* The labels of the running fiber are these now (borrowed). */
+void rb_rpp_sampler_labels_changed(rpp_label_set *labels);
+/* "signal" or "safepoint": the one at work. */
+const char *rb_rpp_sampler_engine(void);
+
+/* --- fork: touches our own memory only --- */
+
+/* In the child: no sampling, no thread but the calling one. `restart` runs once, at the child's first safepoint. */
+void rb_rpp_sampler_forget_after_fork(void (*restart)(void));
+/* Something for Ruby's logger: `drain` will run at a safepoint. Any thread. */
+void rb_rpp_sampler_request(void (*drain)(void));
+
+#endif

@@ -1,0 +1,153 @@
+/* rb_threads.c - the threads being profiled: one record each, its clocks and what it is doing. */
+#include "rb_threads.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/clock.h"
+#include "core/stats.h"
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+/* The kernel's encoding of "CPU clock of the thread with this id" (see clock_getcpuclockid in any C library). */
+#define CPU_CLOCK_OF_TID(tid) ((clockid_t)((~(unsigned)(tid) << 3) | 6u))
+#endif
+
+static rb_internal_thread_specific_key_t key;
+static rb_rpp_thread *living, *unused;
+static uint32_t last_seq;
+
+void rb_rpp_threads_init(void)
+{
+    key = rb_internal_thread_specific_key_create();
+}
+
+rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
+{
+    return rb_internal_thread_specific_get(thread, key);
+}
+
+static rb_rpp_thread *take_unused(void)
+{
+    if (!unused) return rpp_calloc(1, sizeof(rb_rpp_thread));
+    rb_rpp_thread *t = unused;
+    unused = t->next;
+    return t;
+}
+
+rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
+{
+    rb_rpp_thread *t = take_unused();
+    if (!t) return NULL;
+    t->busy = true;
+    rpp_thread_clocks_reset(&t->clocks, now_ns, 0);
+    t->thread = thread;
+    t->seq = ++last_seq;
+    t->phase = RB_RPP_BLOCKED;
+    t->in_ruby = t->ended = t->has_cpu_clock = false;
+    atomic_store(&t->exited, false);
+    atomic_store(&t->ready_ns, 0);
+    atomic_store(&t->captured_ns, now_ns);
+    t->has_timer = false;
+    t->tid = 0;
+    t->next = living;
+    living = t;
+    rb_internal_thread_specific_set(thread, key, t);
+    rpp_stats_add(RPP_STAT_threads_known, 1);
+    t->busy = false;
+    return t;
+}
+
+void rb_rpp_thread_adopt_self(rb_rpp_thread *t)
+{
+    clockid_t clock;
+    if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
+    t->cpu_clock = clock;
+    t->has_cpu_clock = true;
+#if defined(__linux__)
+    t->tid = (pid_t)syscall(SYS_gettid);
+#endif
+}
+
+uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *t)
+{
+    return t->has_cpu_clock ? rpp_cpu_clock_ns(t->cpu_clock) : 0;
+}
+
+/* Threads that began before we did: their native id leads to their clock where the system lets it. */
+static void adopt_existing(rb_rpp_thread *t)
+{
+    t->in_ruby = true;
+    if (t->thread == rb_thread_current()) {
+        rb_rpp_thread_adopt_self(t);
+        t->phase = RB_RPP_RUNNING;
+    }
+#if defined(__linux__)
+    else {
+        VALUE tid = rb_funcall(t->thread, rb_intern("native_thread_id"), 0);
+        if (FIXNUM_P(tid)) {
+            t->tid = (pid_t)FIX2LONG(tid);
+            t->cpu_clock = CPU_CLOCK_OF_TID(t->tid);
+            t->has_cpu_clock = true;
+        }
+    }
+#endif
+    t->clocks.cpu_mark_ns = rb_rpp_thread_cpu_ns(t);
+}
+
+void rb_rpp_threads_register_all(uint64_t now_ns)
+{
+    VALUE threads = rb_funcall(rb_cThread, rb_intern("list"), 0);
+    for (long i = 0; i < RARRAY_LEN(threads); i++) {
+        VALUE thread = RARRAY_AREF(threads, i);
+        if (rb_rpp_thread_of(thread)) continue;
+        rb_rpp_thread *t = rb_rpp_thread_register(thread, now_ns);
+        if (t) adopt_existing(t);
+    }
+    RB_GC_GUARD(threads);
+}
+
+static void recycle(rb_rpp_thread *t)
+{
+    rpp_thread_clocks_reset(&t->clocks, 0, 0);
+    t->next = unused;
+    unused = t;
+    rpp_stats_add(RPP_STAT_threads_known, (uint64_t)-1);
+}
+
+static rb_rpp_thread *skip_exited(rb_rpp_thread **link)
+{
+    while (*link && atomic_load(&(*link)->exited)) {
+        rb_rpp_thread *gone = *link;
+        *link = gone->next;
+        recycle(gone);
+    }
+    return *link;
+}
+
+rb_rpp_thread *rb_rpp_threads_first(void)
+{
+    return skip_exited(&living);
+}
+
+rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread)
+{
+    return skip_exited(&thread->next);
+}
+
+void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor)
+{
+    rb_rpp_thread *t = living;
+    living = NULL;
+    while (t) {
+        rb_rpp_thread *next = t->next;
+        if (t == survivor) {
+            t->next = NULL;
+            living = t;
+        } else {
+            recycle(t);
+        }
+        t = next;
+    }
+}

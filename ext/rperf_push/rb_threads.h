@@ -1,0 +1,69 @@
+/* rb_threads.h - the threads being profiled: one record each, its clocks and what it is doing.
+ *
+ * Vocabulary
+ *   phase    what the hooks last said of the thread.
+ *   in_ruby  between THREAD_BEGIN and THREAD_END: only then is there a stack that may be walked.
+ *   busy     the thread's own hook is changing the record: a signal handler on the same thread keeps out.
+ *
+ * Threads    a record is changed by its own thread, or by whoever holds the GVL while that thread does not. The list is
+ *            changed and walked under the GVL. ready_ns, exited and captured_ns are atomics because others write or read them.
+ * Ownership  records are never given back to malloc but used again, so that a late signal finds a record, not a hole.
+ */
+#ifndef RB_THREADS_H
+#define RB_THREADS_H
+
+#include "rb_compat.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "core/thread_clocks.h"
+
+typedef enum rb_rpp_phase { RB_RPP_RUNNING, RB_RPP_BLOCKED } rb_rpp_phase;
+
+typedef struct rb_rpp_thread {
+    struct rb_rpp_thread *next;
+    VALUE thread; /* may be used until `ended` */
+    uint32_t seq; /* 1-based, in order of first sight */
+    uint32_t window; /* the window its clocks belong to */
+    rb_rpp_phase phase;
+    bool in_ruby, ended;
+    volatile bool busy;
+    _Atomic bool exited;
+    _Atomic uint64_t ready_ns;    /* when it asked for the GVL; 0: it has not */
+    _Atomic uint64_t captured_ns; /* last capture while running, or when it began to run */
+    clockid_t cpu_clock;
+    bool has_cpu_clock;
+    pid_t tid; /* of the kernel; 0: not known */
+    rpp_thread_clocks clocks;
+#if RB_RPP_HAVE_THREAD_TIMERS
+    timer_t timer;
+    uint64_t random;
+#endif
+    bool has_timer;
+} rb_rpp_thread;
+
+/* Creates the key that finds a record; once a process. */
+void rb_rpp_threads_init(void);
+
+/* NULL when the thread has none. Any context. */
+rb_rpp_thread *rb_rpp_thread_of(VALUE thread);
+/* A record for the thread, its clocks starting now. Plain malloc; NULL when out of memory. */
+rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
+/* Records of all living threads of this Ractor that have none yet. In a method only: allocates. */
+void rb_rpp_threads_register_all(uint64_t now_ns);
+/* Finds the CPU clock of the calling thread. */
+void rb_rpp_thread_adopt_self(rb_rpp_thread *thread);
+/* 0 when the clock is not known, or the thread is gone. */
+uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *thread);
+
+/* The list; exited records are taken out on the way. */
+rb_rpp_thread *rb_rpp_threads_first(void);
+rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
+/* In a forked child: only `survivor` (may be NULL) is left. */
+void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor);
+
+#endif
