@@ -59,7 +59,7 @@ RSpec.shared_examples "a Pyroscope that a profiled shop pushes to" do
   # The shop goes on meanwhile, so a reading counts if nothing was encoded while it was taken.
   it "sums up to what was encoded" do
     seen = nil
-    wait_until("sums that agree, last #{seen.inspect}", timeout: 40, interval: 0.2) do
+    wait_until("sums that agree", timeout: 40, interval: 0.2) do
       before = @shop.stats.values_at("cpu_ns_encoded", "wall_ns_encoded")
       read = [PyroscopeClient::CPU, PyroscopeClient::WALL].map { |type| total(type) }
       after = @shop.stats.values_at("cpu_ns_encoded", "wall_ns_encoded")
@@ -67,7 +67,7 @@ RSpec.shared_examples "a Pyroscope that a profiled shop pushes to" do
       before == after && before.all?(&:positive?) && before.zip(read).all? { |encoded, got| (encoded - got).abs <= encoded / 1000.0 }
     end
   rescue RuntimeError => e
-    raise "#{e.message}: #{seen}"
+    raise "#{e.message}, last #{seen}"
   end
 
   context "on the wire" do

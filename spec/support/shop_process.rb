@@ -52,7 +52,7 @@ class ShopProcess
   # @return [Boolean] whether the window now closed was delivered
   def flush
     answer = Net::HTTP.post(URI("#{url}/debug/rperf_push/flush"), "")
-    answer.is_a?(Net::HTTPOK) && answer.body.include?("true")
+    answer.is_a?(Net::HTTPOK) && JSON.parse(answer.body)["flushed"] == true
   end
 
   def stop
