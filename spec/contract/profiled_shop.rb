@@ -37,7 +37,8 @@ RSpec.shared_examples "a Pyroscope that a profiled shop pushes to" do
   end
 
   it "lists the shop's endpoints and what threads wait for" do
-    expect(client.label_values("endpoint", selector)).to include("GET /", a_string_starting_with("GET /products"), a_string_starting_with("POST /"))
+    expect(client.label_values("endpoint", selector)).to include("GET /", a_string_starting_with("GET /products"),
+                                                                     a_string_starting_with("POST /"))
     states = client.label_values("gvl_state", selector)
     expect(states).to include("blocked")
     expect(states - %w[blocked wait]).to be_empty
@@ -89,7 +90,8 @@ RSpec.shared_examples "a Pyroscope that a profiled shop pushes to" do
     end
 
     it "has one series a request, named as agreed" do
-      expect(received.map { |one| one.labels.to_h }).to all(include("__name__" => "process_cpu", "__delta__" => "false", "service_name" => "shop"))
+      agreed = { "__name__" => "process_cpu", "__delta__" => "false", "service_name" => "shop" }
+      expect(received.map { |one| one.labels.to_h }).to all(include(agreed))
       expect(received.map(&:headers)).to all(include("content-type" => "application/proto"))
     end
   end

@@ -308,7 +308,8 @@ RSpec.shared_examples "a Pyroscope" do
     it "merges profiles into protobuf too" do
       push
       query = PyroscopeMessages::QUERIER["SelectMergeProfileRequest"]
-      request = query.new(profile_typeID: cpu, label_selector: selector, start: (Time.now.to_i - 60) * 1000, end: (Time.now.to_i + 60) * 1000)
+      now = Time.now.to_i
+      request = query.new(profile_typeID: cpu, label_selector: selector, start: (now - 60) * 1000, end: (now + 60) * 1000)
       answer = pusher.send_body(query.encode(request), path: "/querier.v1.QuerierService/SelectMergeProfile")
       profile = PprofProfile.from_message(PprofMessages::Profile.decode(answer.body))
       expect([profile.total("cpu"), profile.function_names]).to eq([10, %w[Shop#main Shop#work]])
@@ -330,7 +331,8 @@ RSpec.shared_examples "a Pyroscope" do
     end
 
     it "wants to know the time" do
-      answer = pusher.send_body(JSON.generate(name: "env"), path: "/querier.v1.QuerierService/LabelValues", content_type: "application/json")
+      answer = pusher.send_body(JSON.generate(name: "env"), path: "/querier.v1.QuerierService/LabelValues",
+                                                            content_type: "application/json")
       expect(answer).to be_invalid(/missing time range/)
     end
   end

@@ -84,7 +84,8 @@ class PyroscopeDouble
     def decode_profile(received)
       plain = gunzip(received.raw)
       received.bytes = plain.bytesize
-      raise Refusal.new("invalid_argument", "uncompressed profile payload size exceeds limit of 4.2 MB") if plain.bytesize > ProfileRules::BYTES
+      too_large = "uncompressed profile payload size exceeds limit of 4.2 MB"
+      raise Refusal.new("invalid_argument", too_large) if plain.bytesize > ProfileRules::BYTES
 
       received.profile = PprofMessages::WireProfile.decode(plain)
     rescue Google::Protobuf::ParseError, Zlib::Error => e

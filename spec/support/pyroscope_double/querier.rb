@@ -103,9 +103,10 @@ class PyroscopeDouble
     end
 
     def selected(request)
-      raise Refusal.new("invalid_argument", "invalid profile type #{request.profile_typeID.inspect}") unless request.profile_typeID.count(":") == 4
+      type = request.profile_typeID
+      raise Refusal.new("invalid_argument", "invalid profile type #{type.inspect}") unless type.count(":") == 4
 
-      entries(request, request.label_selector).select { |entry| entry.type == request.profile_typeID }
+      entries(request, request.label_selector).select { |entry| entry.type == type }
     end
 
     # Samples without a location are kept and never shown.
