@@ -1,0 +1,252 @@
+/* http_client.c - one HTTP request at a time over libcurl: bounded in time and memory, interruptible, no redirects. */
+#include "http_client.h"
+
+#include <curl/curl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "alloc.h"
+#include "clock.h"
+#include "http_headers.h"
+#include "http_transfer.h"
+#include "http_url.h"
+#include "version.h"
+
+#define POLL_MAX_MS 1000u
+
+typedef struct curl_client {
+    rpp_http_client client; /* first: a curl client is a client */
+    const rpp_settings *settings;
+    pthread_mutex_t *gate; /* around every call of libcurl but the wait and the wake-up */
+    CURLM *multi;
+    CURL *easy;
+    char *user, *password; /* for basic authentication; NULL: none */
+    atomic_bool interrupted;
+} curl_client;
+
+static void enter_gate(curl_client *self)
+{
+    if (self->gate) pthread_mutex_lock(self->gate);
+}
+
+static void leave_gate(curl_client *self)
+{
+    if (self->gate) pthread_mutex_unlock(self->gate);
+}
+
+/* --- one request ---------------------------------------------------------------------------------------------------- */
+
+/* The only place where this thread waits, with no lock held: a debugger's backtrace explains itself. */
+static void wait_for_network(curl_client *self, uint64_t left_ns)
+{
+    uint64_t left_ms = (left_ns + RPP_NS_PER_MS - 1) / RPP_NS_PER_MS;
+    curl_multi_poll(self->multi, NULL, 0, (int)(left_ms < POLL_MAX_MS ? left_ms : POLL_MAX_MS), NULL);
+}
+
+static rpp_transfer_end run(curl_client *self, uint64_t deadline_ns, CURLcode *code)
+{
+    for (int running = 1;;) {
+        if (atomic_load(&self->interrupted)) return RPP_TRANSFER_INTERRUPTED;
+        uint64_t now = rpp_monotonic_ns();
+        if (now >= deadline_ns) return RPP_TRANSFER_OUT_OF_TIME;
+
+        enter_gate(self);
+        CURLMcode failed = curl_multi_perform(self->multi, &running);
+        int left = 0;
+        CURLMsg *message = running ? NULL : curl_multi_info_read(self->multi, &left);
+        if (message) *code = message->data.result;
+        leave_gate(self);
+
+        if (failed != CURLM_OK) *code = failed == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
+        if (failed != CURLM_OK || !running) return RPP_TRANSFER_FINISHED;
+        wait_for_network(self, deadline_ns - now);
+    }
+}
+
+static rpp_status begin(curl_client *self, rpp_http_transfer *transfer, struct curl_slist **headers)
+{
+    rpp_http_response *response = transfer->response;
+    rpp_status status = rpp_http_headers_make(self->settings, transfer->request, headers, response->error,
+                                              sizeof response->error);
+    if (status != RPP_OK) return status;
+    if (rpp_http_transfer_attach(transfer, self->easy, *headers) != CURLE_OK) return RPP_NO_MEMORY;
+    return curl_multi_add_handle(self->multi, self->easy) == CURLM_OK ? RPP_OK : RPP_NO_MEMORY;
+}
+
+static rpp_status perform(rpp_http_client *client, const rpp_http_request *request, rpp_http_response *response)
+{
+    curl_client *self = (curl_client *)client;
+    rpp_http_transfer transfer = {.request = request, .response = response, .begin_ns = rpp_monotonic_ns()};
+    struct curl_slist *headers = NULL;
+    *response = (rpp_http_response){0};
+
+    enter_gate(self);
+    rpp_status status = begin(self, &transfer, &headers);
+    leave_gate(self);
+    if (status == RPP_INVALID) {
+        response->attempt = (rpp_attempt){.end = RPP_END_NOT_SENT, .permanent = true};
+        return RPP_OK;
+    }
+
+    CURLcode code = CURLE_OK;
+    rpp_transfer_end end = status == RPP_OK ? run(self, request->deadline_ns, &code) : RPP_TRANSFER_FINISHED;
+
+    enter_gate(self);
+    if (status == RPP_OK) status = rpp_http_transfer_conclude(&transfer, self->easy, end, code);
+    curl_multi_remove_handle(self->multi, self->easy);
+    rpp_http_transfer_detach(self->easy);
+    curl_slist_free_all(headers);
+    leave_gate(self);
+    if (status != RPP_OK) rpp_http_response_destroy(response);
+    return status;
+}
+
+static void interrupt(rpp_http_client *client)
+{
+    curl_client *self = (curl_client *)client;
+    atomic_store(&self->interrupted, true);
+    curl_multi_wakeup(self->multi);
+}
+
+void rpp_http_response_destroy(rpp_http_response *response)
+{
+    rpp_free(response->body);
+    *response = (rpp_http_response){0};
+}
+
+/* --- birth and death ------------------------------------------------------------------------------------------------ */
+
+static const char *environment(const char *name, const char *other_name)
+{
+    const char *value = getenv(name);
+    if ((!value || !*value) && other_name) value = getenv(other_name);
+    return value && *value ? value : NULL;
+}
+
+#define SET(option, value) (code = code != CURLE_OK ? code : curl_easy_setopt(easy, option, value))
+
+/* libcurl would read the environment in our thread, while Ruby may change it in another: it is read here, once. */
+static CURLcode set_proxy(CURL *easy, const rpp_settings *settings)
+{
+    const char *proxy = settings->proxy, *excluded = NULL;
+    CURLcode code = CURLE_OK;
+    if (!proxy) {
+        bool tls = settings->server_address && strncasecmp(settings->server_address, "https:", 6) == 0;
+        /* Not HTTP_PROXY: in a CGI program whoever sends a request sets it. */
+        proxy = tls ? environment("https_proxy", "HTTPS_PROXY") : environment("http_proxy", NULL);
+        if (!proxy) proxy = environment("all_proxy", "ALL_PROXY");
+        excluded = environment("no_proxy", "NO_PROXY");
+    }
+    SET(CURLOPT_PROXY, proxy ? proxy : "");
+    SET(CURLOPT_NOPROXY, excluded ? excluded : "");
+    return code;
+}
+
+static CURLcode set_tls(CURL *easy, const rpp_settings *settings)
+{
+    const char *ca_file = settings->tls_ca_file ? settings->tls_ca_file : environment("SSL_CERT_FILE", NULL);
+    const char *ca_dir = settings->tls_ca_file ? NULL : environment("SSL_CERT_DIR", NULL);
+    CURLcode code = CURLE_OK;
+    SET(CURLOPT_SSL_VERIFYPEER, settings->tls_verify ? 1L : 0L);
+    SET(CURLOPT_SSL_VERIFYHOST, settings->tls_verify ? 2L : 0L);
+    if (ca_file) SET(CURLOPT_CAINFO, ca_file);
+    if (ca_dir) SET(CURLOPT_CAPATH, ca_dir);
+    if (settings->tls_client_cert) SET(CURLOPT_SSLCERT, settings->tls_client_cert);
+    if (settings->tls_client_key) SET(CURLOPT_SSLKEY, settings->tls_client_key);
+    return code;
+}
+
+static CURLcode set_constants(CURL *easy)
+{
+    CURLcode code = CURLE_OK;
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    SET(CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+    SET(CURLOPT_QUICK_EXIT, 1L); /* else giving up on a slow name lookup would wait for it, inside the gate */
+#endif
+    /* One request at a time gains nothing from HTTP/2, which hides how much of a body has gone out. */
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_ACCEPT_ENCODING, "gzip"); /* decoded where a server compresses unasked; the header asks for none */
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    SET(CURLOPT_USERAGENT, "rperf-push/" RPP_VERSION);
+    SET(CURLOPT_POST, 1L);
+    return code;
+}
+
+static CURLcode set_settings(curl_client *self)
+{
+    CURL *easy = self->easy;
+    CURLcode code = set_constants(easy);
+    if (code == CURLE_OK) code = set_proxy(easy, self->settings);
+    if (code == CURLE_OK) code = set_tls(easy, self->settings);
+    if (self->user) SET(CURLOPT_USERNAME, self->user);
+    if (self->user) SET(CURLOPT_PASSWORD, self->password);
+    return code;
+}
+
+/* A token wins over a user; a user of the settings wins over one in the URL. */
+static rpp_status choose_user(curl_client *self)
+{
+    const rpp_settings *settings = self->settings;
+    if (settings->auth_token && *settings->auth_token) return RPP_OK;
+    if (!settings->basic_auth_username && !settings->basic_auth_password) {
+        return settings->server_address ? rpp_url_userinfo(settings->server_address, &self->user, &self->password)
+                                        : RPP_OK;
+    }
+    self->user = rpp_strdup(settings->basic_auth_username ? settings->basic_auth_username : "");
+    self->password = rpp_strdup(settings->basic_auth_password ? settings->basic_auth_password : "");
+    return self->user && self->password ? RPP_OK : RPP_NO_MEMORY;
+}
+
+static void client_free(rpp_http_client *client)
+{
+    curl_client *self = (curl_client *)client;
+    if (!self) return;
+    enter_gate(self);
+    curl_easy_cleanup(self->easy);
+    curl_multi_cleanup(self->multi);
+    leave_gate(self);
+    rpp_free(self->user);
+    rpp_free(self->password);
+    rpp_free(self);
+}
+
+rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *gate)
+{
+    curl_client *self = rpp_calloc(1, sizeof *self);
+    if (!self) return NULL;
+    self->client = (rpp_http_client){perform, interrupt, client_free};
+    self->settings = settings;
+    self->gate = gate;
+    atomic_init(&self->interrupted, false);
+
+    enter_gate(self);
+    self->multi = curl_multi_init();
+    self->easy = curl_easy_init();
+    bool good = self->multi && self->easy && choose_user(self) == RPP_OK && set_settings(self) == CURLE_OK;
+    leave_gate(self);
+    if (good) return &self->client;
+    client_free(&self->client);
+    return NULL;
+}
+
+static CURLcode global_result;
+
+static void init_globally(void)
+{
+    global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+rpp_status rpp_curl_global_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_globally);
+    return global_result == CURLE_OK ? RPP_OK : RPP_IO;
+}

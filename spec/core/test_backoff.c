@@ -1,0 +1,184 @@
+/* test_backoff.c - every end and every status has its verdict; waits grow, jitter and end; Retry-After in all its forms. */
+#include "backoff.h"
+#include "clock.h"
+#include "test.h"
+
+static const rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
+static const rpp_backoff_policy resending = {
+    .first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S, .resend_unconfirmed = true};
+
+static rpp_verdict decide(const rpp_backoff_policy *with, rpp_attempt attempt, uint32_t attempts)
+{
+    uint64_t random = 42, due_ns = 7;
+    rpp_verdict verdict = rpp_backoff_decide(with, &attempt, attempts, 1000, &random, &due_ns);
+    if (verdict != RPP_VERDICT_RETRY) CHECK_INT(due_ns, 7);
+    return verdict;
+}
+
+static rpp_attempt answered(int status)
+{
+    return (rpp_attempt){.end = RPP_END_ANSWERED, .http_status = status, .sent_whole = true};
+}
+
+static rpp_verdict expected_of(int status)
+{
+    if (status >= 200 && status < 300) return RPP_VERDICT_DELIVERED;
+    switch (status) {
+    case 408:
+    case 429:
+    case 500:
+    case 502:
+    case 503: return RPP_VERDICT_RETRY;
+    case 504: return RPP_VERDICT_UNCONFIRMED;
+    default: return RPP_VERDICT_REJECTED;
+    }
+}
+
+TEST(every_status_has_its_verdict)
+{
+    for (int status = 100; status <= 599; status++) {
+        if (decide(&policy, answered(status), 1) != expected_of(status)) FAIL("status %d", status);
+    }
+}
+
+TEST(resending_changes_nothing_but_the_unknown_outcomes)
+{
+    for (int status = 100; status <= 599; status++) {
+        rpp_verdict expected = status == 504 ? RPP_VERDICT_RETRY : expected_of(status);
+        if (decide(&resending, answered(status), 1) != expected) FAIL("status %d", status);
+    }
+    CHECK_INT(decide(&resending, (rpp_attempt){.end = RPP_END_NO_ANSWER, .sent_whole = true}, 1), RPP_VERDICT_RETRY);
+}
+
+TEST(a_500_is_retried_twice_at_most)
+{
+    CHECK_INT(decide(&policy, answered(500), 1), RPP_VERDICT_RETRY);
+    CHECK_INT(decide(&policy, answered(500), 2), RPP_VERDICT_RETRY);
+    CHECK_INT(decide(&policy, answered(500), 3), RPP_VERDICT_GIVEN_UP);
+    CHECK_INT(decide(&policy, answered(503), 300), RPP_VERDICT_RETRY);
+}
+
+TEST(ends_without_a_status)
+{
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_NOT_SENT}, 9), RPP_VERDICT_RETRY);
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_IO_ERROR}, 9), RPP_VERDICT_RETRY);
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_NO_ANSWER}, 1), RPP_VERDICT_UNCONFIRMED);
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_STORED}, 1), RPP_VERDICT_DELIVERED);
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_ABORTED}, 1), RPP_VERDICT_ABORTED);
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_ABORTED, .sent_whole = true}, 1), RPP_VERDICT_UNCONFIRMED);
+}
+
+TEST(permanent_means_never_again_but_never_lies_about_what_may_be_stored)
+{
+    rpp_attempt too_large = answered(429);
+    too_large.permanent = true;
+    CHECK_INT(decide(&policy, too_large, 1), RPP_VERDICT_REJECTED);
+    CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_NOT_SENT, .permanent = true}, 1), RPP_VERDICT_REJECTED);
+    rpp_attempt unknown = {.end = RPP_END_NO_ANSWER, .permanent = true};
+    CHECK_INT(decide(&resending, unknown, 1), RPP_VERDICT_UNCONFIRMED);
+    rpp_attempt fine = answered(200);
+    fine.permanent = true;
+    CHECK_INT(decide(&policy, fine, 1), RPP_VERDICT_DELIVERED);
+}
+
+TEST(tries_are_limited_on_wish)
+{
+    rpp_backoff_policy limited = resending;
+    limited.max_attempts = 3;
+    CHECK_INT(decide(&limited, answered(503), 2), RPP_VERDICT_RETRY);
+    CHECK_INT(decide(&limited, answered(503), 3), RPP_VERDICT_GIVEN_UP);
+    CHECK_INT(decide(&limited, (rpp_attempt){.end = RPP_END_NO_ANSWER}, 3), RPP_VERDICT_UNCONFIRMED);
+    CHECK_INT(decide(&limited, answered(504), 3), RPP_VERDICT_UNCONFIRMED);
+}
+
+TEST(waits_double_up_to_the_most_with_jitter_on_both_sides)
+{
+    rpp_attempt refused = {.end = RPP_END_NOT_SENT};
+    uint64_t random = 1;
+    for (uint32_t attempts = 1; attempts <= 40; attempts++) {
+        uint64_t middle = attempts <= 6 ? RPP_NS_PER_S << (attempts - 1) : policy.max_ns;
+        bool below = false, above = false;
+        for (int i = 0; i < 200; i++) {
+            uint64_t due_ns = 0;
+            CHECK_INT(rpp_backoff_decide(&policy, &refused, attempts, 5, &random, &due_ns), RPP_VERDICT_RETRY);
+            uint64_t wait = due_ns - 5;
+            CHECK(wait >= middle - middle / 4 && wait <= middle + middle / 4);
+            below |= wait < middle - middle / 8;
+            above |= wait > middle + middle / 8;
+        }
+        CHECK(below && above);
+    }
+}
+
+TEST(extreme_policies_do_not_overflow)
+{
+    rpp_backoff_policy endless = {.first_ns = UINT64_MAX, .max_ns = UINT64_MAX}, none = {0};
+    rpp_attempt refused = {.end = RPP_END_NOT_SENT};
+    uint64_t random = 1, due_ns = 0;
+    CHECK_INT(rpp_backoff_decide(&endless, &refused, UINT32_MAX, UINT64_MAX - 1, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK(due_ns == UINT64_MAX);
+    CHECK_INT(rpp_backoff_decide(&none, &refused, UINT32_MAX, 17, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(due_ns, 17);
+}
+
+TEST(retry_after_is_a_floor)
+{
+    rpp_attempt busy = answered(429);
+    uint64_t random = 1, due_ns = 0;
+    busy.retry_after_ns = 30 * RPP_NS_PER_S;
+    CHECK_INT(rpp_backoff_decide(&policy, &busy, 1, 10, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(due_ns, 10 + 30 * RPP_NS_PER_S);
+    busy.retry_after_ns = 1;
+    CHECK_INT(rpp_backoff_decide(&policy, &busy, 1, 10, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK(due_ns >= RPP_NS_PER_S / 2);
+}
+
+#define BIRTH 784111777u /* Sun, 06 Nov 1994 08:49:37 GMT */
+
+TEST(retry_after_in_seconds_and_as_dates)
+{
+    static const struct {
+        const char *value;
+        uint64_t seconds;
+    } cases[] = {
+        {"0", 0}, {"1", 1}, {" 120 ", 120}, {"\t7", 7}, {"0012", 12}, {"3600", 3600}, {"3601", 3600},
+        {"99999999999999999999999999999999", 3600},
+        {"", 0}, {" ", 0}, {"-1", 0}, {"+1", 0}, {"1.5", 0}, {"1e3", 0}, {"0x10", 0}, {"soon", 0}, {"12 s", 0},
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 60},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", 60},
+        {"Sun Nov  6 08:49:37 1994", 60},
+        {"Sun, 06 Nov 1994 08:48:36 GMT", 0},
+        {"Sun, 06 Nov 1994 08:48:38 GMT", 1},
+        {"Mon, 07 Nov 1994 08:49:37 GMT", 3600},
+        {"Fri, 31 Dec 9999 23:59:59 GMT", 3600},
+        {"Sun, 06 Nov 1994 08:49:37", 0},
+        {"Sun, 06 Nov 1994 08:49:37 GMT+1", 0},
+        {"Sun, 06 Foo 1994 08:49:37 GMT", 0},
+        {"Sun, 06 anF 1994 08:49:37 GMT", 0},
+        {"Sun, 32 Nov 1994 08:49:37 GMT", 0},
+        {"Sun, 06 Nov 1994 24:49:37 GMT", 0},
+        {"Sun, 06 Nov 1994 08:-9:37 GMT", 0},
+        {"Thu, 01 Jan 0000 00:00:00 GMT", 0},
+    };
+    uint64_t now = (BIRTH - 60) * RPP_NS_PER_S;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t wait = rpp_retry_after_ns(cases[i].value, now);
+        if (wait != cases[i].seconds * RPP_NS_PER_S) FAIL("\"%s\": %" PRIu64, cases[i].value, wait);
+    }
+    CHECK_INT(rpp_retry_after_ns(NULL, now), 0);
+}
+
+TEST(retry_after_dates_agree_with_the_calendar)
+{
+    static const struct {
+        const char *date;
+        uint64_t at;
+    } cases[] = {{"Tue, 29 Feb 2000 12:00:00 GMT", 951825600},
+                 {"Wed, 01 Mar 2000 00:00:00 GMT", 951868800},
+                 {"Sat, 31 Dec 2033 23:59:59 GMT", 2019686399},
+                 {"Thu, 01 Jan 1970 00:01:00 GMT", 60}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t before = (cases[i].at - 5) * RPP_NS_PER_S;
+        if (rpp_retry_after_ns(cases[i].date, before) != 5 * RPP_NS_PER_S) FAIL("%s", cases[i].date);
+    }
+}

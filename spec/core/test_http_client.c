@@ -1,0 +1,644 @@
+/* test_http_client.c - one request over loopback: every way it can end, and what must never leave this process. */
+#include "http_client.h"
+
+#include <dlfcn.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "clock.h"
+#include "loopback_server.h"
+#include "test.h"
+
+/* libcurl looks names up through this: no network, and a lookup as slow as a test wants. */
+static atomic_bool lookup_released;
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = NULL;
+    if (node && strcmp(node, "slow.invalid") == 0) {
+        while (!atomic_load(&lookup_released)) usleep(1000);
+        return EAI_AGAIN;
+    }
+    if (node && strstr(node, ".invalid")) return EAI_NONAME;
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    return real(node, service, hints, found);
+}
+
+/* What one test needs; whatever it does not set is the default. */
+typedef struct scene {
+    rpp_settings settings;
+    rpp_pair headers[4];
+    loopback_server *server;
+    rpp_http_client *client;
+    char url[128];
+    rpp_http_request request;
+    rpp_http_response response;
+} scene;
+
+static void set_up(scene *s, const loopback_step *steps, size_t count)
+{
+    CHECK_OK(rpp_curl_global_init());
+    if (count) s->server = loopback_server_start(steps, count);
+    CHECK(s->server || !count);
+    s->settings.tls_verify = true;
+    s->client = rpp_curl_client_new(&s->settings, NULL);
+    CHECK(s->client);
+    if (s->server) {
+        snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u/push", loopback_server_port(s->server));
+    }
+    if (!s->request.body) {
+        s->request.body = "profile";
+        s->request.body_length = 7;
+    }
+    s->request.url = s->url;
+    s->request.content_type = "application/proto";
+}
+
+static void go(scene *s, uint64_t timeout_ms)
+{
+    rpp_http_response_destroy(&s->response);
+    s->request.deadline_ns = rpp_monotonic_ns() + timeout_ms * RPP_NS_PER_MS;
+    CHECK_OK(s->client->perform(s->client, &s->request, &s->response));
+}
+
+static void tear_down(scene *s)
+{
+    rpp_http_response_destroy(&s->response);
+    s->client->free(s->client);
+    if (s->server) loopback_server_stop(s->server);
+}
+
+#define STEPS(...) (const loopback_step[]){__VA_ARGS__}, sizeof((const loopback_step[]){__VA_ARGS__}) / sizeof(loopback_step)
+
+#define CHECK_CONTAINS(text, part)                                                                                     \
+    do {                                                                                                               \
+        if (!strstr(text, part)) FAIL("\"%s\" does not say \"%s\"", text, part);                                       \
+    } while (0)
+
+/* A body that no socket buffer holds. */
+#define LARGE (64u * 1024 * 1024)
+
+TEST(an_answer_is_taken_whole)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 429, .headers = "Retry-After: 7\r\nContent-Type: application/json\r\n", .body = "{}"}));
+    s.request.headers[0] = "X-One: 1";
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
+    CHECK_INT(s.response.attempt.http_status, 429);
+    CHECK_INT(s.response.attempt.retry_after_ns, 7 * RPP_NS_PER_S);
+    CHECK(s.response.attempt.sent_whole && !s.response.attempt.permanent && !s.response.timed_out);
+    CHECK_STR(s.response.body, "{}");
+    CHECK_INT(s.response.body_length, 2);
+    CHECK_STR(s.response.content_type, "application/json");
+    CHECK_STR(s.response.error, "");
+
+    const loopback_request *request = loopback_server_request(s.server, 0);
+    CHECK(strncmp(request->head, "POST /push HTTP/1.1\r\n", 21) == 0);
+    CHECK_STR(request->body, "profile");
+    CHECK(loopback_request_has(request, "Content-Type: application/proto"));
+    CHECK(loopback_request_has(request, "Content-Length: 7"));
+    CHECK(loopback_request_has(request, "X-One: 1"));
+    CHECK(!strstr(request->head, "Expect"));
+    CHECK(!strstr(request->head, "Accept-Encoding"));
+    CHECK(!strstr(request->head, "Authorization"));
+    CHECK(!strstr(request->head, "X-Scope-OrgID"));
+    CHECK(strstr(request->head, "User-Agent: rperf-push/"));
+    tear_down(&s);
+}
+
+TEST(the_connection_is_kept_between_requests)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200}));
+    for (int i = 0; i < 3; i++) {
+        go(&s, 5000);
+        CHECK_INT(s.response.attempt.http_status, 200);
+        CHECK(!s.response.body);
+    }
+    CHECK_INT(loopback_server_request(s.server, 2)->connection, 1);
+    tear_down(&s);
+}
+
+TEST(a_kept_connection_that_died_is_replaced)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200, .close = LOOPBACK_AFTER_ANSWER}, {.status = 200}));
+    go(&s, 5000);
+    usleep(20000); /* for the FIN to arrive */
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK_INT(loopback_server_request(s.server, 1)->connection, 2);
+    tear_down(&s);
+}
+
+TEST(what_went_out_whole_on_a_kept_connection_is_not_sent_again_by_itself)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200}, {.close = LOOPBACK_BEFORE_ANSWER}, {.status = 200}));
+    go(&s, 5000);
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.attempt.sent_whole && s.response.connected);
+    CHECK_INT(loopback_server_count(s.server), 2);
+    tear_down(&s);
+}
+
+TEST(chunked_and_http_1_0_answers)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.chunked = true, .body = "in two pieces"}, {.http10 = true, .body = "until the end"}));
+    go(&s, 5000);
+    CHECK_STR(s.response.body, "in two pieces");
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK_STR(s.response.body, "until the end");
+    tear_down(&s);
+}
+
+TEST(gzip_that_nobody_asked_for_is_decoded)
+{
+    static const char gzip[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00";
+    scene s = {0};
+    set_up(&s, STEPS({.headers = "Content-Encoding: gzip\r\n", .body = gzip, .body_length = sizeof gzip}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
+    CHECK_STR(s.response.body, "hello");
+    tear_down(&s);
+}
+
+TEST(refused)
+{
+    scene s = {0};
+    set_up(&s, NULL, 0);
+    snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/push", loopback_closed_port());
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(!s.response.timed_out && !s.response.attempt.permanent && !s.response.connected);
+    CHECK_CONTAINS(s.response.error, "could not connect to 127.0.0.1:");
+    CHECK_CONTAINS(s.response.error, "refused");
+    tear_down(&s);
+}
+
+TEST(refused_after_a_success_is_not_taken_for_sent)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200, .close = LOOPBACK_AFTER_ANSWER}));
+    go(&s, 5000);
+    loopback_server_stop(s.server);
+    s.server = NULL;
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(!s.response.attempt.sent_whole);
+    tear_down(&s);
+}
+
+TEST(unknown_host)
+{
+    scene s = {0};
+    set_up(&s, NULL, 0);
+    strcpy(s.url, "http://nowhere.invalid:4040/push");
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK_STR(s.response.error, "could not resolve host nowhere.invalid");
+    tear_down(&s);
+}
+
+TEST(a_name_lookup_without_end_holds_nobody_up)
+{
+    scene s = {0};
+    set_up(&s, NULL, 0);
+    strcpy(s.url, "http://slow.invalid/push");
+    uint64_t begin = rpp_monotonic_ns();
+    go(&s, 50);
+    CHECK(rpp_monotonic_ns() - begin < 2 * RPP_NS_PER_S);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(s.response.timed_out);
+    tear_down(&s);
+    atomic_store(&lookup_released, true);
+    usleep(20000); /* its thread outlives the request */
+}
+
+TEST(a_server_that_hangs_before_the_answer)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_ANSWER}));
+    uint64_t begin = rpp_monotonic_ns();
+    go(&s, 100);
+    CHECK(rpp_monotonic_ns() - begin >= 100 * RPP_NS_PER_MS);
+    CHECK(rpp_monotonic_ns() - begin < 3 * RPP_NS_PER_S);
+    CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.timed_out && s.response.attempt.sent_whole);
+    CHECK_CONTAINS(s.response.error, "no answer from 127.0.0.1:");
+    tear_down(&s);
+}
+
+TEST(a_status_that_came_counts_although_the_rest_hangs)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 503, .body = "half of this", .hang = LOOPBACK_IN_ANSWER}));
+    go(&s, 100);
+    CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
+    CHECK_INT(s.response.attempt.http_status, 503);
+    CHECK_STR(s.response.body, "half o");
+    tear_down(&s);
+}
+
+TEST(a_server_that_hangs_after_the_answer_is_done)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.body = "ok", .hang = LOOPBACK_AFTER_ANSWER}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK_STR(s.response.body, "ok");
+    tear_down(&s);
+}
+
+TEST(half_a_status_line_is_no_answer)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.close = LOOPBACK_IN_STATUS}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(!s.response.timed_out);
+    tear_down(&s);
+}
+
+TEST(half_an_answer_is_an_answer)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.body = "half of this", .reset = LOOPBACK_IN_ANSWER}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    tear_down(&s);
+}
+
+TEST(reset_before_the_body_was_read)
+{
+    scene s = {.request = {.body = calloc(1, LARGE), .body_length = LARGE}};
+    set_up(&s, STEPS({.reset = LOOPBACK_BEFORE_BODY}));
+    go(&s, 10000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(!s.response.attempt.sent_whole && s.response.connected);
+    CHECK_CONTAINS(s.response.error, "closed the connection before it had read the request");
+    tear_down(&s);
+    free((void *)s.request.body);
+}
+
+TEST(reset_after_the_body_was_read)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.reset = LOOPBACK_BEFORE_ANSWER}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.attempt.sent_whole && s.response.connected && !s.response.timed_out);
+    CHECK_CONTAINS(s.response.error, "closed the connection without an answer");
+    tear_down(&s);
+}
+
+TEST(a_server_that_does_not_read_has_not_got_it)
+{
+    scene s = {.request = {.body = calloc(1, LARGE), .body_length = LARGE}};
+    set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_BODY}));
+    go(&s, 300);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(s.response.timed_out && !s.response.attempt.sent_whole);
+    CHECK_CONTAINS(s.response.error, "had not read the request");
+    tear_down(&s);
+    free((void *)s.request.body);
+}
+
+TEST(a_slow_reader_gets_it_all)
+{
+    enum { SIZE = 4 * 1024 * 1024 };
+    char *body = malloc(SIZE);
+    for (size_t i = 0; i < SIZE; i++) body[i] = (char)(i * 31 + i / 977);
+    scene s = {.request = {.body = body, .body_length = SIZE}};
+    set_up(&s, STEPS({.read_pause_ms = 2, .write_pause_ms = 1}));
+    go(&s, 20000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    const loopback_request *request = loopback_server_request(s.server, 0);
+    CHECK_INT(request->body_length, SIZE);
+    CHECK(memcmp(request->body, body, SIZE) == 0);
+    tear_down(&s);
+    free(body);
+}
+
+TEST(a_gigabyte_of_answer_is_cut_at_64_kib)
+{
+    for (int chunked = 0; chunked < 2; chunked++) {
+        scene s = {0};
+        set_up(&s, STEPS({.status = 400, .huge = UINT64_C(1) << 30, .chunked = chunked == 1}));
+        uint64_t begin = rpp_monotonic_ns();
+        go(&s, 20000);
+        CHECK(rpp_monotonic_ns() - begin < 2 * RPP_NS_PER_S);
+        CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
+        CHECK_INT(s.response.attempt.http_status, 400);
+        CHECK_INT(s.response.body_length, RPP_HTTP_BODY_MAX);
+        CHECK_INT(s.response.body[RPP_HTTP_BODY_MAX], 0);
+        tear_down(&s);
+    }
+}
+
+TEST(a_redirect_is_an_answer_and_credentials_stay_here)
+{
+    char headers[128];
+    scene s = {.settings = {.auth_token = "geheim"}};
+    loopback_server *other = loopback_server_start(STEPS({.status = 200}));
+    CHECK(other);
+    snprintf(headers, sizeof headers, "Location: http://127.0.0.1:%u/elsewhere\r\n", loopback_server_port(other));
+    const loopback_step step = {.status = 307, .headers = headers};
+    set_up(&s, &step, 1);
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
+    CHECK_INT(s.response.attempt.http_status, 307);
+    CHECK(loopback_request_has(loopback_server_request(s.server, 0), "Authorization: Bearer geheim"));
+    CHECK_INT(loopback_server_count(other), 0);
+    tear_down(&s);
+    loopback_server_stop(other);
+}
+
+TEST(settings_become_headers)
+{
+    scene s = {.settings = {.tenant_id = "team", .auth_token = "t0ken"}};
+    s.headers[0] = (rpp_pair){"X-Extra", "a: b"};
+    s.headers[1] = (rpp_pair){"Content-Type", "text/evil"};
+    s.headers[2] = (rpp_pair){"User-Agent", "mine"};
+    s.headers[3] = (rpp_pair){"X-Empty", ""};
+    s.settings.http_headers = (rpp_pairs){s.headers, 4, 4};
+    set_up(&s, STEPS({.status = 200}));
+    go(&s, 5000);
+    const loopback_request *request = loopback_server_request(s.server, 0);
+    CHECK(loopback_request_has(request, "X-Scope-OrgID: team"));
+    CHECK(loopback_request_has(request, "Authorization: Bearer t0ken"));
+    CHECK(loopback_request_has(request, "X-Extra: a: b"));
+    CHECK(loopback_request_has(request, "X-Empty:"));
+    CHECK(loopback_request_has(request, "User-Agent: mine"));
+    CHECK(loopback_request_has(request, "Content-Type: application/proto"));
+    CHECK(!strstr(request->head, "evil"));
+    tear_down(&s);
+}
+
+TEST(headers_of_the_settings_replace_ours)
+{
+    scene s = {.settings = {.tenant_id = "team", .auth_token = "t0ken", .http_headers = {0}}};
+    s.headers[0] = (rpp_pair){"x-scope-orgid", "other"};
+    s.headers[1] = (rpp_pair){"authorization", "Custom 1"};
+    s.settings.http_headers = (rpp_pairs){s.headers, 2, 4};
+    set_up(&s, STEPS({.status = 200}));
+    go(&s, 5000);
+    const loopback_request *request = loopback_server_request(s.server, 0);
+    CHECK(loopback_request_has(request, "X-Scope-OrgID: other"));
+    CHECK(loopback_request_has(request, "Authorization: Custom 1"));
+    CHECK(!strstr(request->head, "team"));
+    CHECK(!strstr(request->head, "t0ken"));
+    tear_down(&s);
+}
+
+TEST(userinfo_of_the_address_is_basic_authentication)
+{
+    scene s = {.settings = {.server_address = "http://me%40home:p%3Aw@localhost"}};
+    set_up(&s, STEPS({.status = 200}));
+    go(&s, 5000);
+    /* me@home:p:w */
+    CHECK(loopback_request_has(loopback_server_request(s.server, 0), "Authorization: Basic bWVAaG9tZTpwOnc="));
+    tear_down(&s);
+}
+
+TEST(settings_win_over_userinfo)
+{
+    scene s = {.settings = {.server_address = "http://me:pw@localhost",
+                            .basic_auth_username = "user",
+                            .basic_auth_password = "pass"}};
+    set_up(&s, STEPS({.status = 200}));
+    go(&s, 5000);
+    CHECK(loopback_request_has(loopback_server_request(s.server, 0), "Authorization: Basic dXNlcjpwYXNz"));
+    tear_down(&s);
+}
+
+TEST(line_breaks_in_headers_are_refused)
+{
+    static const char *const bad[] = {"X-Bad: a\r\nX-Smuggled: 1", "X-Bad: a\nb", "X\r: a", "X-Bad", ": a", "X Y: a"};
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200}));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        s.request.headers[0] = bad[i];
+        go(&s, 5000);
+        CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+        CHECK(s.response.attempt.permanent);
+        CHECK_CONTAINS(s.response.error, "the header \"");
+        CHECK(!strpbrk(s.response.error, "\r\n"));
+    }
+    CHECK_INT(loopback_server_count(s.server), 0);
+    tear_down(&s);
+}
+
+TEST(line_breaks_in_settings_are_refused_and_the_secret_not_shown)
+{
+    scene s = {.settings = {.auth_token = "geheim\r\nX-Smuggled: 1"}};
+    set_up(&s, STEPS({.status = 200}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK_CONTAINS(s.response.error, "Authorization");
+    CHECK(!strstr(s.response.error, "geheim"));
+    CHECK_INT(loopback_server_count(s.server), 0);
+    tear_down(&s);
+}
+
+TEST(overlong_headers_are_refused)
+{
+    char *token = calloc(1, 20000);
+    memset(token, 'x', 19999);
+    scene s = {.settings = {.tenant_id = token}};
+    set_up(&s, STEPS({.status = 200}));
+    go(&s, 5000);
+    CHECK(s.response.attempt.permanent);
+    CHECK_STR(s.response.error, "the header \"X-Scope-OrgID\" is too long");
+    tear_down(&s);
+    free(token);
+}
+
+TEST(other_protocols_are_refused)
+{
+    scene s = {0};
+    set_up(&s, NULL, 0);
+    strcpy(s.url, "file:///etc/passwd");
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(s.response.attempt.permanent && !s.response.body);
+    tear_down(&s);
+}
+
+TEST(a_proxy_gets_the_request_and_no_exclusion_of_the_environment_counts)
+{
+    char proxy[64];
+    scene s = {.settings = {.proxy = proxy}};
+    loopback_server *other = loopback_server_start(STEPS({.status = 202}));
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%u", loopback_server_port(other));
+    setenv("no_proxy", "*", 1);
+    set_up(&s, NULL, 0);
+    strcpy(s.url, "http://pyroscope.invalid/push");
+    go(&s, 5000);
+    unsetenv("no_proxy");
+    CHECK_INT(s.response.attempt.http_status, 202);
+    CHECK(strncmp(loopback_server_request(other, 0)->head, "POST http://pyroscope.invalid/push ", 35) == 0);
+    tear_down(&s);
+    loopback_server_stop(other);
+}
+
+TEST(the_environment_names_a_proxy)
+{
+    char proxy[64];
+    scene s = {0};
+    loopback_server *other = loopback_server_start(STEPS({.status = 202}));
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%u", loopback_server_port(other));
+    setenv("http_proxy", proxy, 1);
+    setenv("no_proxy", "excluded.invalid", 1);
+    set_up(&s, NULL, 0);
+    unsetenv("http_proxy");
+    unsetenv("no_proxy");
+    strcpy(s.url, "http://pyroscope.invalid/push");
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 202);
+    strcpy(s.url, "http://excluded.invalid/push");
+    go(&s, 5000);
+    CHECK_STR(s.response.error, "could not resolve host excluded.invalid");
+    tear_down(&s);
+    loopback_server_stop(other);
+}
+
+TEST(a_bad_proxy_does_not_show_its_password)
+{
+    scene s = {.settings = {.proxy = "http://me:geheim@proxy.invalid:1"}};
+    set_up(&s, NULL, 0);
+    strcpy(s.url, "http://pyroscope.invalid/push");
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(!strstr(s.response.error, "geheim"));
+    tear_down(&s);
+}
+
+/* --- interruption --------------------------------------------------------------------------------------------------- */
+
+typedef struct interrupter {
+    scene *watched;
+    uint64_t at_ns;
+} interrupter;
+
+static void *interrupt_when_read(void *context)
+{
+    interrupter *self = context;
+    loopback_server_wait(self->watched->server, 1);
+    usleep(5000);
+    self->at_ns = rpp_monotonic_ns();
+    self->watched->client->interrupt(self->watched->client);
+    return NULL;
+}
+
+TEST(interrupt_ends_a_running_request_within_milliseconds)
+{
+    scene s = {0};
+    interrupter other = {.watched = &s};
+    pthread_t thread;
+    set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_ANSWER}));
+    CHECK_INT(pthread_create(&thread, NULL, interrupt_when_read, &other), 0);
+    go(&s, 20000);
+    uint64_t end = rpp_monotonic_ns();
+    pthread_join(thread, NULL);
+    CHECK(end - other.at_ns < 200 * RPP_NS_PER_MS);
+    CHECK_INT(s.response.attempt.end, RPP_END_ABORTED);
+    CHECK(s.response.attempt.sent_whole);
+
+    go(&s, 20000);
+    CHECK_INT(s.response.attempt.end, RPP_END_ABORTED);
+    CHECK(!s.response.attempt.sent_whole);
+    CHECK_INT(loopback_server_count(s.server), 1);
+    tear_down(&s);
+}
+
+/* --- the gate ------------------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take_the_gate(void *context)
+{
+    interrupter *self = context;
+    loopback_server_wait(self->watched->server, 1);
+    uint64_t begin = rpp_monotonic_ns();
+    pthread_mutex_lock(&gate);
+    self->at_ns = rpp_monotonic_ns() - begin;
+    pthread_mutex_unlock(&gate);
+    return NULL;
+}
+
+TEST(the_gate_is_open_while_waiting)
+{
+    scene s = {0};
+    interrupter other = {.watched = &s};
+    pthread_t thread;
+    set_up(&s, STEPS({.delay_ms = 500}));
+    s.client->free(s.client);
+    s.client = rpp_curl_client_new(&s.settings, &gate);
+    CHECK_INT(pthread_create(&thread, NULL, take_the_gate, &other), 0);
+    go(&s, 20000);
+    pthread_join(thread, NULL);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK(other.at_ns < 100 * RPP_NS_PER_MS);
+    tear_down(&s);
+}
+
+static void *hold_the_gate(void *context)
+{
+    atomic_bool *held = context;
+    pthread_mutex_lock(&gate);
+    atomic_store(held, true);
+    usleep(50000);
+    atomic_store(held, false);
+    pthread_mutex_unlock(&gate);
+    return NULL;
+}
+
+TEST(no_request_begins_while_the_gate_is_closed)
+{
+    scene s = {0};
+    atomic_bool held = false;
+    pthread_t thread;
+    set_up(&s, STEPS({.status = 200}));
+    s.client->free(s.client);
+    s.client = rpp_curl_client_new(&s.settings, &gate);
+    CHECK_INT(pthread_create(&thread, NULL, hold_the_gate, &held), 0);
+    while (!atomic_load(&held)) usleep(100);
+    go(&s, 20000);
+    CHECK(!atomic_load(&held));
+    pthread_join(thread, NULL);
+    tear_down(&s);
+}
+
+/* --- addresses ------------------------------------------------------------------------------------------------------ */
+
+TEST(addresses_join_cleanly)
+{
+    static const struct {
+        const char *base, *path, *joined;
+    } cases[] = {
+        {"http://h:4040", "/p", "http://h:4040/p"},
+        {"http://h:4040/", "/p", "http://h:4040/p"},
+        {"http://h:4040///", "//p", "http://h:4040/p"},
+        {"http://h/prefix", "p/q", "http://h/prefix/p/q"},
+        {"http://h//a//b//", "/p?x=1", "http://h/a/b/p?x=1"},
+        {"https://user:pass@h/a", "/p", "https://h/a/p"},
+        {"https://user:p@ss@h/a?q=1#f", "/p", "https://h/a/p"},
+        {"https://h?q=http://x/", "/p", "https://h/p"},
+        {"http://[::1]:4040/a@b", "/p", "http://[::1]:4040/a@b/p"},
+        {"", "", "/"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *joined = rpp_url_join(cases[i].base, cases[i].path);
+        CHECK_STR(joined, cases[i].joined);
+        rpp_free(joined);
+    }
+}
