@@ -1,7 +1,7 @@
 /* frame_names.c - what a frame id is called: name, file, first line. Lives as long as the process.
  *
- * Slots lie in chunks that never move or go, behind a fixed array of pointers: `get` needs no lock. A name is one block,
- * published by one store.
+ * Slots lie in chunks that never move or go, behind a fixed array of pointers: `get` needs no lock. A name is one
+ * block, published by one store.
  */
 #include "frame_names.h"
 

@@ -1,7 +1,7 @@
 /* hash_index.h - from a hash to a dense id: the half that all tables of the core share.
  *
- * Open addressing with linear probing. A slot holds an id and 32 bits of hash, so growing never looks at a key, and a probe
- * only looks at one when the bits agree. Keys stay with the table that owns the index; it brings the comparison.
+ * Open addressing with linear probing. A slot holds an id and 32 bits of hash, so growing never looks at a key, and a
+ * probe only looks at one when the bits agree. Keys stay with the table that owns the index; it brings the comparison.
  *
  * Threads    one at a time.
  */

@@ -37,7 +37,7 @@ void rpp_log_set_sink(rpp_log_sink write_line, void *context) {
 }
 
 void rpp_log(rpp_log_level level, const char *format, ...) {
-    /* 4 more than a line holds: a character that begins within the line is then whole, and the cut falls between two. */
+    /* 4 more than a line holds: a character that begins in the line is then whole, and the cut falls between two. */
     char text[RPP_LOG_LINE_MAX + 4];
     va_list arguments;
     va_start(arguments, format);

@@ -12,8 +12,8 @@ void rpp_pairs_destroy(rpp_pairs *pairs);
 RPP_NODISCARD rpp_status rpp_pairs_put(rpp_pairs *pairs, const char *key, size_t key_length, const char *value,
                                        size_t value_length);
 
-/* Adds what "k=v,k=v" holds, or a flat JSON object of strings when it starts with '{'. Spaces around names and values do
- * not count. RPP_INVALID: it is neither; *pairs then holds some of it. */
+/* Adds what "k=v,k=v" holds, or a flat JSON object of strings when it starts with '{'. Spaces around names and values
+ * do not count. RPP_INVALID: it is neither; *pairs then holds some of it. */
 RPP_NODISCARD rpp_status rpp_pairs_parse(rpp_pairs *pairs, const char *text);
 /* Adds what "a,b" holds, without values. */
 RPP_NODISCARD rpp_status rpp_pairs_parse_list(rpp_pairs *pairs, const char *text);

@@ -1,7 +1,7 @@
 /* stack_table.c - the stacks of one window, each stored once.
  *
- * A stack seen before, which nearly all are, is found by one hash over the caller's locations and one comparison with the
- * row, without looking up its locations. Only a new stack looks them up. Rows lie in chunks and never move.
+ * A stack seen before, which nearly all are, is found by one hash over the caller's locations and one comparison with
+ * the row, without looking up its locations. Only a new stack looks them up. Rows lie in chunks and never move.
  */
 #include "stack_table.h"
 

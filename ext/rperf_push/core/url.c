@@ -30,9 +30,9 @@ static bool is_host_and_port(const char *host, const char *end)
 {
     const char *host_end = host;
     if (host < end && *host == '[') {
-        host_end += strspn(host + 1, "0123456789abcdefABCDEF:.%") + 1;
-        if (host_end >= end || *host_end != ']' || host_end == host + 1) return false;
-        host_end++;
+        size_t length = strspn(host + 1, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:.%-_~");
+        host_end += length + 1;
+        if (!length || host_end >= end || *host_end++ != ']') return false;
     } else {
         while (host_end < end && *host_end != ':') host_end++;
         if (host_end == host) return false;

@@ -10,7 +10,7 @@
 
 #include "options.h"
 
-/* scheme://[user[:password]@]host[:port][/path][?query], no spaces or control characters; schemes is NULL-terminated. */
+/* scheme://[user[:password]@]host[:port][/path][?query], no spaces or control characters. schemes ends with NULL. */
 bool rpp_url_is_good(const char *url, const char *const *schemes);
 /* Like rpp_quote; userinfo becomes ***, and so does what follows a '?'. */
 const char *rpp_url_quote(char out[RPP_QUOTED_MAX], const char *bytes, size_t length);

@@ -1,6 +1,7 @@
 /* utf8.h - making bytes from anywhere into text that every reader takes.
  *
- * Bad bytes become '?', one each; what counts as valid is strict: no overlong forms, no surrogates, nothing past U+10FFFF.
+ * Bad bytes become '?', one each. What counts as valid is strict: no overlong forms, no surrogates, nothing past
+ * U+10FFFF.
  *
  * Threads    any thread, async-signal-safe.
  */
