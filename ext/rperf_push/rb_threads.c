@@ -144,6 +144,8 @@ void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor)
         rb_rpp_thread *next = t->next;
         if (t == survivor) {
             t->next = NULL;
+            t->has_timer = false;       /* timers are not inherited, */
+            rb_rpp_thread_adopt_self(t); /* and the thread has a new id */
             living = t;
         } else {
             recycle(t);
