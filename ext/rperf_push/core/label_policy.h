@@ -3,7 +3,8 @@
  * Applied while a profile is encoded: keys are renamed as the settings say ("%GVL" -> "gvl_state"), made legal for every
  * server version (each byte outside [A-Za-z0-9_] becomes '_', a leading digit gets a '_' before it), denied by name, and
  * refused when they start with "__". Past max_label_values distinct values of one key, further ones read "other".
- * What two names that became one would make double is dropped: the first in the set's order wins.
+ * A label without a value is not sent. Two keys may come to one name and then share its values; which of them a sample
+ * keeps is the encoder's choice (the first in the set's order).
  *
  * Threads    one at a time; a policy serves one profile.
  */

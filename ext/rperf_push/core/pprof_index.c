@@ -1,0 +1,235 @@
+/* pprof_index.c - rows to stacks to locations to functions, each numbered when first met; then the texts. */
+#include "pprof_index.h"
+
+#include <string.h>
+
+#include "alloc.h"
+
+/* What only the numbering itself needs. */
+typedef struct numbering_pass {
+    rpp_pprof_index *index;
+    const rpp_stack_table *stacks;
+    const rpp_frame_names *names;
+    bool *stack_seen, *set_used;
+    uint32_t *function_ids; /* frame -> id, 0 or RPP_PPROF_HIDDEN */
+} numbering_pass;
+
+bool rpp_pprof_shows(const rpp_row *row, unsigned mode)
+{
+    return ((mode & RPP_MODE_CPU) && row->cpu_ns) || ((mode & RPP_MODE_WALL) && row->wall_ns);
+}
+
+uint32_t rpp_pprof_state_frame(uint8_t state)
+{
+    static const uint32_t frames[RPP_STATE_COUNT] = {
+        [RPP_STATE_BLOCKED] = RPP_FRAME_GVL_BLOCKED,
+        [RPP_STATE_WAITING] = RPP_FRAME_GVL_WAIT,
+        [RPP_STATE_GC_MARKING] = RPP_FRAME_GC_MARKING,
+        [RPP_STATE_GC_SWEEPING] = RPP_FRAME_GC_SWEEPING,
+    };
+    return state < RPP_STATE_COUNT ? frames[state] : (uint32_t)RPP_FRAME_NONE;
+}
+
+/* --- locations and functions ---------------------------------------------------------------------------------------- */
+
+static rpp_status number_function(numbering_pass *numbering, uint32_t frame, uint32_t *id)
+{
+    rpp_pprof_index *index = numbering->index;
+    *id = numbering->function_ids[frame];
+    if (*id) return RPP_OK;
+
+    const rpp_frame_name *named = rpp_frame_names_get(numbering->names, frame);
+    if (named && named->hidden) {
+        *id = numbering->function_ids[frame] = RPP_PPROF_HIDDEN;
+        return RPP_OK;
+    }
+    if (!named || !named->name_length) named = rpp_frame_names_get(numbering->names, RPP_FRAME_UNKNOWN);
+    rpp_status status = rpp_grow((void **)&index->functions, &index->function_capacity, index->function_count + 1,
+                                 sizeof *index->functions);
+    if (status != RPP_OK) return status;
+    index->functions[index->function_count++] = (rpp_pprof_function){.frame = named};
+    *id = numbering->function_ids[frame] = (uint32_t)index->function_count;
+    return RPP_OK;
+}
+
+static rpp_status add_location(numbering_pass *numbering, rpp_location location, uint32_t *id)
+{
+    rpp_pprof_index *index = numbering->index;
+    rpp_status status = rpp_grow((void **)&index->locations, &index->location_capacity, index->location_count + 1,
+                                 sizeof *index->locations);
+    uint32_t function;
+    if (status == RPP_OK) status = number_function(numbering, location.frame, &function);
+    if (status != RPP_OK) return status;
+    if (function == RPP_PPROF_HIDDEN) {
+        *id = RPP_PPROF_HIDDEN;
+        return RPP_OK;
+    }
+    index->locations[index->location_count++] = (rpp_pprof_location){function, location.line};
+    *id = (uint32_t)index->location_count;
+    return RPP_OK;
+}
+
+static rpp_status number_synthetic(numbering_pass *numbering, uint32_t frame)
+{
+    uint32_t *id = &numbering->index->synthetic_ids[frame];
+    return *id ? RPP_OK : add_location(numbering, (rpp_location){frame, 0}, id);
+}
+
+/* A synthetic frame is one location, whether it stands in the stack or is put there here. */
+static rpp_status number_location(numbering_pass *numbering, uint32_t known_as)
+{
+    uint32_t *id = &numbering->index->location_ids[known_as];
+    rpp_location location = rpp_stack_table_location(numbering->stacks, known_as);
+    if (location.frame >= RPP_FRAME_FIRST || location.line) return add_location(numbering, location, id);
+    rpp_status status = number_synthetic(numbering, location.frame);
+    *id = numbering->index->synthetic_ids[location.frame];
+    return status;
+}
+
+static rpp_status number_stack(numbering_pass *numbering, uint32_t stack)
+{
+    rpp_pprof_index *index = numbering->index;
+    if (numbering->stack_seen[stack]) return RPP_OK;
+    numbering->stack_seen[stack] = true;
+
+    uint32_t depth;
+    const uint32_t *locations = rpp_stack_table_get(numbering->stacks, stack, &depth);
+    if (depth > index->deepest) index->deepest = depth;
+    bool visible = false;
+    for (uint32_t i = 0; i < depth; i++) {
+        if (!index->location_ids[locations[i]]) {
+            rpp_status status = number_location(numbering, locations[i]);
+            if (status != RPP_OK) return status;
+        }
+        visible |= index->location_ids[locations[i]] != RPP_PPROF_HIDDEN;
+    }
+    return visible ? RPP_OK : number_synthetic(numbering, RPP_FRAME_UNKNOWN);
+}
+
+static rpp_status number_rows(numbering_pass *numbering, const rpp_pprof_options *options)
+{
+    const rpp_pprof_index *index = numbering->index;
+    const rpp_row *rows = rpp_profile_rows(index->profile);
+    for (size_t i = index->first; i < index->first + index->count; i++) {
+        if (!rpp_pprof_shows(&rows[i], options->mode)) continue;
+        numbering->set_used[rows[i].labels] = true;
+        uint32_t leaf = options->vm_state_frames ? rpp_pprof_state_frame(rows[i].state) : (uint32_t)RPP_FRAME_NONE;
+        rpp_status status = leaf ? number_synthetic(numbering, leaf) : RPP_OK;
+        if (status == RPP_OK) status = number_stack(numbering, rows[i].stack);
+        if (status != RPP_OK) return status;
+    }
+    return RPP_OK;
+}
+
+/* --- texts ---------------------------------------------------------------------------------------------------------- */
+
+static rpp_status intern(rpp_pprof_index *index, const char *text, uint32_t *id)
+{
+    return text ? rpp_string_table_intern(index->strings, text, strlen(text), id) : RPP_OK;
+}
+
+static bool is_ruby_file(const rpp_frame_name *frame)
+{
+    return frame->path_length > 3 && memcmp(frame->path + frame->path_length - 3, ".rb", 3) == 0;
+}
+
+/* Pyroscope guesses the language from the first telling text: let it be a file of Ruby's. */
+static rpp_status intern_a_ruby_file(rpp_pprof_index *index)
+{
+    for (size_t i = 0; i < index->function_count; i++) {
+        const rpp_frame_name *frame = index->functions[i].frame;
+        uint32_t id;
+        if (is_ruby_file(frame)) return rpp_string_table_intern(index->strings, frame->path, frame->path_length, &id);
+    }
+    return RPP_OK;
+}
+
+static rpp_status intern_functions(rpp_pprof_index *index)
+{
+    rpp_status status = intern_a_ruby_file(index);
+    for (size_t i = 0; i < index->function_count && status == RPP_OK; i++) {
+        rpp_pprof_function *function = &index->functions[i];
+        const rpp_frame_name *frame = function->frame;
+        status = rpp_string_table_intern(index->strings, frame->name, frame->name_length, &function->name);
+        if (status != RPP_OK) break;
+        status = rpp_string_table_intern(index->strings, frame->path, frame->path_length, &function->path);
+    }
+    return status;
+}
+
+static rpp_status intern_header(rpp_pprof_index *index, const rpp_pprof_options *options)
+{
+    rpp_status status = intern(index, "nanoseconds", &index->nanoseconds);
+    if (status == RPP_OK && options->mode & RPP_MODE_CPU) status = intern(index, "cpu", &index->cpu);
+    if (status == RPP_OK && options->mode & RPP_MODE_WALL) status = intern(index, "wall", &index->wall);
+    if (status == RPP_OK) status = intern(index, "ruby", &index->mapping_file);
+    if (status == RPP_OK) status = intern(index, options->doc_url, &index->doc_url);
+    if (status != RPP_OK || !options->comments) return status;
+
+    size_t count = 0;
+    while (options->comments[count]) count++;
+    index->comments = rpp_calloc(count + 1, sizeof *index->comments);
+    if (!index->comments) return RPP_NO_MEMORY;
+    while (index->comment_count < count && status == RPP_OK) {
+        status = intern(index, options->comments[index->comment_count], &index->comments[index->comment_count]);
+        index->comment_count++;
+    }
+    return status;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------ */
+
+static size_t frames_end(const rpp_stack_table *stacks)
+{
+    size_t end = RPP_FRAME_FIRST;
+    for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
+        uint32_t frame = rpp_stack_table_location(stacks, i).frame;
+        if (frame >= end) end = (size_t)frame + 1;
+    }
+    return end;
+}
+
+rpp_status rpp_pprof_index_init(rpp_pprof_index *index, const rpp_profile *profile, size_t first, size_t count,
+                                const rpp_frame_names *names, const rpp_pprof_options *options)
+{
+    const rpp_stack_table *stacks = rpp_profile_stacks(profile);
+    const rpp_label_sets *sets = rpp_profile_label_sets(profile);
+    *index = (rpp_pprof_index){.profile = profile, .first = first, .count = count};
+    numbering_pass numbering = {.index = index, .stacks = stacks, .names = names};
+    rpp_status status = RPP_NO_MEMORY;
+
+    index->strings = rpp_string_table_new();
+    index->location_ids = rpp_calloc((size_t)rpp_stack_table_location_count(stacks) + 1, sizeof *index->location_ids);
+    numbering.stack_seen = rpp_calloc((size_t)rpp_stack_table_count(stacks) + 1, sizeof *numbering.stack_seen);
+    numbering.set_used = rpp_calloc((size_t)rpp_label_sets_count(sets) + 1, sizeof *numbering.set_used);
+    numbering.function_ids = rpp_calloc(frames_end(stacks), sizeof *numbering.function_ids);
+    if (!index->strings || !index->location_ids || !numbering.stack_seen || !numbering.set_used ||
+        !numbering.function_ids) {
+        goto done;
+    }
+
+    status = number_rows(&numbering, options);
+    if (status == RPP_OK) status = intern_functions(index);
+    if (status == RPP_OK) status = intern_header(index, options);
+    if (status == RPP_OK) {
+        status = rpp_pprof_labels_init(&index->labels, sets, numbering.set_used, options->settings,
+                                       options->legal_label_names, index->strings);
+    }
+
+done:
+    rpp_free(numbering.stack_seen);
+    rpp_free(numbering.set_used);
+    rpp_free(numbering.function_ids);
+    return status;
+}
+
+void rpp_pprof_index_destroy(rpp_pprof_index *index)
+{
+    rpp_string_table_free(index->strings);
+    rpp_pprof_labels_destroy(&index->labels);
+    rpp_free(index->comments);
+    rpp_free(index->location_ids);
+    rpp_free(index->locations);
+    rpp_free(index->functions);
+    *index = (rpp_pprof_index){0};
+}
