@@ -1,0 +1,275 @@
+/* test_exporter.c - windows as payloads: whole, in parts whose sums are exact, empty, or lost and counted. */
+#include "exporter.h"
+
+#include "alloc.h"
+#include "log.h"
+#include "pprof_reader.h"
+#include "stats.h"
+#include "test.h"
+#include "window.h"
+
+static rpp_payload_queue *queue_for_all(void)
+{
+    rpp_stats_reset();
+    rpp_payload_queue *queue = rpp_payload_queue_new(100000, SIZE_MAX);
+    CHECK(queue);
+    return queue;
+}
+
+/* Rows of growing weight over stacks of some depth, so that parts differ. */
+static window window_of(uint32_t rows, uint32_t depth)
+{
+    window window = window_open();
+    uint32_t frames[50];
+    for (uint32_t i = 0; i < 50; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "Class%u#method", i);
+        frames[i] = window_frame(&window, name, "/app/class.rb", false);
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        rpp_location stack[RPP_MAX_DEPTH];
+        for (uint32_t level = 0; level < depth; level++) stack[level] = (rpp_location){frames[level % 50], level};
+        stack[0].line = i;
+        rpp_sample sample = {.cpu_ns = 10 * i, .wall_ns = 10 * i + 1, .thread_seq = 1 + i % 3};
+        window_add(&window, sample, stack, depth, LABELS("endpoint", i % 2 ? "GET /a" : "GET /b"));
+    }
+    return window;
+}
+
+/* Exports the window, and what of it is left to free. */
+static void export_window(window *window, rpp_payload_queue *queue, rpp_backend_limits limits)
+{
+    rpp_exporter *exporter = rpp_exporter_new(window->settings, window->names, queue, &limits, true);
+    CHECK(exporter);
+    rpp_exporter_export(exporter, window->profile);
+    rpp_exporter_free(exporter);
+    window->profile = NULL;
+}
+
+typedef struct found {
+    uint64_t payloads, samples, cpu_ns, wall_ns, raw_bytes, bytes, most_raw_bytes, most_samples;
+} found;
+
+static pprof read_payload(const rpp_payload *payload)
+{
+    size_t raw_length;
+    uint8_t *raw = gunzip(payload->bytes, payload->length, &raw_length);
+    CHECK(raw);
+    CHECK_INT(raw_length, payload->raw_length);
+    pprof read = pprof_read(raw, raw_length);
+    free(raw);
+    return read;
+}
+
+/* Pops all payloads, each compared with its own profile. */
+static found take_all(rpp_payload_queue *queue)
+{
+    found found = {0};
+    uint64_t next_due_ns, last_sequence = 0;
+    for (rpp_payload *payload; (payload = rpp_payload_queue_pop(queue, 0, &next_due_ns)); rpp_payload_free(payload)) {
+        pprof read = read_payload(payload);
+        CHECK_INT(payload->time_ns, WINDOW_TIME + found.payloads * UINT64_C(1000000));
+        CHECK_INT(number_in(read.fields, "time_nanos"), payload->time_ns);
+        CHECK_INT(payload->duration_ns, WINDOW_DURATION);
+        CHECK_INT(number_in(read.fields, "duration_nanos"), WINDOW_DURATION);
+        CHECK(!last_sequence || payload->sequence == last_sequence + 1);
+        last_sequence = payload->sequence;
+        CHECK_INT(payload->samples, count_fields(read.fields, "sample"));
+        CHECK(payload->samples > 0);
+        CHECK_INT(payload->cpu_ns, sum_of_values(&read, 0));
+        CHECK_INT(payload->wall_ns, sum_of_values(&read, 1));
+        found.payloads++;
+        found.samples += payload->samples;
+        found.cpu_ns += payload->cpu_ns;
+        found.wall_ns += payload->wall_ns;
+        found.raw_bytes += payload->raw_length;
+        found.bytes += payload->length;
+        if (payload->raw_length > found.most_raw_bytes) found.most_raw_bytes = payload->raw_length;
+        if (payload->samples > found.most_samples) found.most_samples = payload->samples;
+        pprof_free(&read);
+    }
+    return found;
+}
+
+static void check_sums(const found *found, uint64_t rows)
+{
+    CHECK_INT(found->samples, rows);
+    CHECK_INT(found->cpu_ns, 10 * (rows * (rows - 1) / 2));
+    CHECK_INT(found->wall_ns, 10 * (rows * (rows - 1) / 2) + rows);
+}
+
+static void check_stats(const found *found)
+{
+    CHECK_INT(rpp_stats_get(RPP_STAT_payloads_sealed), found->payloads);
+    CHECK_INT(rpp_stats_get(RPP_STAT_samples_encoded), found->samples);
+    CHECK_INT(rpp_stats_get(RPP_STAT_cpu_ns_encoded), found->cpu_ns);
+    CHECK_INT(rpp_stats_get(RPP_STAT_wall_ns_encoded), found->wall_ns);
+    CHECK_INT(rpp_stats_get(RPP_STAT_bytes_encoded), found->raw_bytes);
+    CHECK_INT(rpp_stats_get(RPP_STAT_bytes_compressed), found->bytes);
+    CHECK(rpp_stats_get(RPP_STAT_encode_cpu_ns) > 0);
+    CHECK_INT(rpp_stats_get(RPP_STAT_encode_failures), 0);
+}
+
+/* --- windows that are sent ------------------------------------------------------------------------------------------ */
+
+TEST(a_window_is_one_payload)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    window window = window_of(200, 20);
+    export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 1900000, .max_samples = 200});
+    found found = take_all(queue);
+    CHECK_INT(found.payloads, 1);
+    check_sums(&found, 200);
+    check_stats(&found);
+    CHECK_INT(rpp_stats_get(RPP_STAT_label_sets_in_window), 2);
+    CHECK(rpp_stats_get(RPP_STAT_stacks_in_window) >= 200);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(comments_say_where_it_comes_from)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    window window = window_of(1, 1);
+    window_set(&window, "frequency", "250");
+    window_set(&window, "mode", "wall");
+    window.settings->ruby_description = rpp_strdup("ruby 3.3.8 +YJIT");
+    export_window(&window, queue, (rpp_backend_limits){0});
+    uint64_t next_due_ns;
+    rpp_payload *payload = rpp_payload_queue_pop(queue, 0, &next_due_ns);
+    CHECK(payload);
+    pprof read = read_payload(payload);
+    const char *const expected[] = {"rperf-push 0.1.0", "mode wall", "frequency 250 Hz", "ruby 3.3.8 +YJIT"};
+    CHECK_INT(count_fields(read.fields, "comment"), 4);
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_STR(string_at(&read, nth_field(read.fields, "comment", i)->number), expected[i]);
+    }
+    CHECK_INT(number_in(read.fields, "period"), 4000000);
+    CHECK_STR(text_in(&read, read.fields, "doc_url"), "https://github.com/rperf-push/rperf-push");
+    pprof_free(&read);
+    rpp_payload_free(payload);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(too_many_samples_become_parts)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    window window = window_of(1001, 5);
+    export_window(&window, queue, (rpp_backend_limits){.max_samples = 150});
+    found found = take_all(queue);
+    CHECK_INT(found.payloads, 8);
+    CHECK(found.most_samples <= 150);
+    check_sums(&found, 1001);
+    check_stats(&found);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(too_many_bytes_become_parts)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    window window = window_of(1001, 100);
+    export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 30000});
+    found found = take_all(queue);
+    CHECK(found.payloads > 4);
+    CHECK(found.most_raw_bytes <= 30000);
+    check_sums(&found, 1001);
+    check_stats(&found);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(a_row_too_large_alone_is_sent_anyway)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    window window = window_of(5, 300);
+    export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 10});
+    found found = take_all(queue);
+    CHECK_INT(found.payloads, 5);
+    check_sums(&found, 5);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+/* --- windows that are not ------------------------------------------------------------------------------------------- */
+
+TEST(an_empty_window_is_counted_and_not_sent)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    window window = window_of(0, 0);
+    export_window(&window, queue, (rpp_backend_limits){.max_samples = 1});
+    CHECK_INT(rpp_payload_queue_count(queue), 0);
+    CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 1);
+    CHECK_INT(rpp_stats_get(RPP_STAT_payloads_sealed), 0);
+    window_close(&window);
+
+    window = window_open(); /* rows, but of no weight in this mode */
+    window_set(&window, "mode", "cpu");
+    rpp_location stack[] = {{window_frame(&window, "f", "f.rb", false), 1}};
+    window_add(&window, (rpp_sample){.wall_ns = 5}, stack, 1, NULL);
+    export_window(&window, queue, (rpp_backend_limits){0});
+    CHECK_INT(rpp_payload_queue_count(queue), 0);
+    CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 2);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+static char last_line[RPP_LOG_LINE_MAX];
+
+static void keep_line(rpp_log_level level, const char *line, void *context)
+{
+    (void)level, (void)context;
+    snprintf(last_line, sizeof last_line, "%s", line);
+}
+
+/* Whole or lost: never some of the parts. */
+TEST(every_failing_allocation_loses_the_window_and_says_so)
+{
+    rpp_log_set_sink(keep_line, NULL);
+    for (size_t nth = 1;; nth++) {
+        rpp_payload_queue *queue = queue_for_all();
+        window window = window_of(40, 10);
+        rpp_backend_limits limits = {.max_samples = 15};
+        rpp_exporter *exporter = rpp_exporter_new(window.settings, window.names, queue, &limits, true);
+        CHECK(exporter);
+        last_line[0] = '\0';
+        rpp_alloc_fail_at(nth);
+        rpp_exporter_export(exporter, window.profile);
+        bool reached = rpp_alloc_count() >= nth;
+        rpp_alloc_fail_at(0);
+        window.profile = NULL;
+        rpp_exporter_free(exporter);
+        window_close(&window);
+        size_t queued = rpp_payload_queue_count(queue);
+        uint64_t samples = rpp_stats_get(RPP_STAT_samples_encoded);
+        rpp_payload_queue_free(queue);
+
+        if (queued == 0) {
+            CHECK(reached);
+            CHECK_INT(rpp_stats_get(RPP_STAT_encode_failures), 1);
+            CHECK_INT(samples, 0);
+            CHECK(strstr(last_line, "out of memory"));
+            continue;
+        }
+        /* Some failures do no harm: a buffer that could not shrink. */
+        CHECK_INT(queued, 4);
+        CHECK_INT(samples, 40);
+        CHECK_INT(rpp_stats_get(RPP_STAT_encode_failures), 0);
+        if (!reached) break;
+    }
+    rpp_log_set_sink(NULL, NULL);
+}
+
+TEST(without_memory_there_is_no_exporter)
+{
+    window window = window_open();
+    rpp_backend_limits limits = {0};
+    rpp_payload_queue *queue = queue_for_all();
+    rpp_alloc_fail_at(1);
+    CHECK(!rpp_exporter_new(window.settings, window.names, queue, &limits, true));
+    rpp_alloc_fail_at(0);
+    rpp_exporter_free(NULL);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
