@@ -53,7 +53,10 @@ rpp_backend *rpp_backend_directory_new(const rpp_settings *settings);
 /* A response as a delivery: status, Retry-After, the server's message made fit for one log line. */
 void rpp_delivery_from_response(rpp_delivery *delivery, const rpp_http_response *response);
 
-/* The labels of the series: tags, service_name, hostname and pid on wish. RPP_NO_MEMORY only. */
+/* Adds " (hint)" to a message, if it fits; NULL adds nothing. */
+void rpp_delivery_add_hint(rpp_delivery *delivery, const char *hint);
+
+/* The labels of the series: service_name first, then by name the tags, hostname and pid on wish. RPP_NO_MEMORY only. */
 RPP_NODISCARD rpp_status rpp_backend_series_labels(const rpp_settings *settings, rpp_pairs *labels);
 void rpp_pairs_destroy(rpp_pairs *pairs);
 

@@ -1,0 +1,72 @@
+/* backend.c - the choice of a backend, and the labels that every series carries. */
+#include "backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "pairs.h"
+#include "utf8.h"
+
+#define LABEL_VALUE_MAX 2048u /* Pyroscope's limit; Parca has none */
+
+rpp_backend *rpp_backend_new(const rpp_settings *settings, rpp_http_client *http)
+{
+    switch ((rpp_backend_kind)settings->backend) {
+    case RPP_BACKEND_PYROSCOPE: return rpp_backend_pyroscope_new(settings, http);
+    case RPP_BACKEND_PYROSCOPE_INGEST: return rpp_backend_ingest_new(settings, http);
+    case RPP_BACKEND_PARCA: return rpp_backend_parca_new(settings, http);
+    case RPP_BACKEND_HTTP: return rpp_backend_http_new(settings, http);
+    case RPP_BACKEND_DIRECTORY: return rpp_backend_directory_new(settings);
+    }
+    return NULL;
+}
+
+/* Valid UTF-8 within the limit. An empty value is as none, and one that is there stays: the first wins. */
+static rpp_status put(rpp_pairs *labels, const char *key, const char *value)
+{
+    char text[LABEL_VALUE_MAX];
+    size_t length = value ? rpp_utf8_copy(text, sizeof text, value, strlen(value)) : 0;
+    if (!length || rpp_pairs_get(labels, key)) return RPP_OK;
+    return rpp_pairs_put(labels, key, strlen(key), text, length);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(((const rpp_pair *)a)->key, ((const rpp_pair *)b)->key);
+}
+
+static rpp_status put_host_and_pid(rpp_pairs *labels, const rpp_settings *settings)
+{
+    char hostname[256] = "", pid[24];
+    rpp_status status = RPP_OK;
+    if (settings->report_hostname && gethostname(hostname, sizeof hostname - 1) == 0) {
+        status = put(labels, "hostname", hostname);
+    }
+    if (settings->report_pid && status == RPP_OK) {
+        snprintf(pid, sizeof pid, "%ld", (long)getpid());
+        status = put(labels, "pid", pid);
+    }
+    return status;
+}
+
+rpp_status rpp_backend_series_labels(const rpp_settings *settings, rpp_pairs *labels)
+{
+    rpp_pairs all = {0};
+    const char *name = settings->application_name;
+    rpp_status status = put(&all, "service_name", name && *name ? name : "unknown_service");
+    for (size_t i = 0; i < settings->tags.count && status == RPP_OK; i++) {
+        const rpp_pair *tag = &settings->tags.items[i];
+        if (strncmp(tag->key, "__", 2) != 0) status = put(&all, tag->key, tag->value);
+    }
+    if (status == RPP_OK) status = put_host_and_pid(&all, settings);
+    if (status != RPP_OK) {
+        rpp_pairs_destroy(&all);
+        return status;
+    }
+    qsort(all.items + 1, all.count - 1, sizeof *all.items, compare_keys);
+    *labels = all;
+    return RPP_OK;
+}

@@ -1,0 +1,141 @@
+/* backend_directory.c - profiles as files: written under a name that begins with a dot, then renamed, so that readers find
+ * whole ones only; the oldest make room.
+ *
+ * The directory is created once. If it vanishes later, what is mounted there may be gone, and filling the disk below it
+ * would be no help: uploads fail until it is back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "backend.h"
+#include "directory_files.h"
+#include "errno_text.h"
+#include "log.h"
+#include "utf8.h"
+
+typedef struct directory {
+    rpp_backend backend; /* first */
+    const rpp_settings *settings;
+    char prefix[RPP_FILE_PREFIX_MAX];
+    bool made, told_of_room;
+} directory;
+
+static void fail(rpp_delivery *delivery, const char *what, const char *path, int why)
+{
+    char room[RPP_ERRNO_TEXT_MAX];
+    *delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR};
+    snprintf(delivery->message, sizeof delivery->message, "could not %s %.250s: %s", what, path,
+             rpp_errno_text(why, room));
+    rpp_utf8_one_line(delivery->message, strlen(delivery->message));
+}
+
+/* 0, or why not. */
+static int write_all(int fd, const uint8_t *bytes, size_t length)
+{
+    while (length) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno;
+        if (written == 0) return ENOSPC;
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+/* 0, or why not. O_EXCL and O_NOFOLLOW: others may be able to write there, too. */
+static int write_file(const char *path, const rpp_payload *payload)
+{
+    if (unlink(path) != 0 && errno != ENOENT) return errno; /* ours, cut off by a crash under the same pid */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return errno;
+    int why = write_all(fd, payload->bytes, payload->length);
+    if (close(fd) != 0 && !why) why = errno; /* NFS tells here what it could not store */
+    return why;
+}
+
+static char *join(const char *path, const char *dot, const char *name)
+{
+    size_t size = strlen(path) + strlen(dot) + strlen(name) + 2;
+    char *joined = rpp_malloc(size);
+    if (joined) snprintf(joined, size, "%s/%s%s", path, dot, name);
+    return joined;
+}
+
+static rpp_status make_once(directory *self, rpp_delivery *delivery)
+{
+    if (self->made) return RPP_OK;
+    rpp_status status = rpp_directory_make(self->settings->directory);
+    if (status == RPP_IO) fail(delivery, "create", self->settings->directory, errno);
+    self->made = status == RPP_OK;
+    return status;
+}
+
+/* The profile is stored: that older ones could not be deleted does not make it fail, and the next one tries again. */
+static void make_room(directory *self)
+{
+    const rpp_settings *settings = self->settings;
+    char room[RPP_ERRNO_TEXT_MAX];
+    rpp_status status = rpp_directory_trim(settings->directory, self->prefix, settings->directory_max_files,
+                                           settings->directory_max_bytes);
+    if (status == RPP_IO && !self->told_of_room) {
+        rpp_log(RPP_LOG_WARN, "could not delete old profiles in %s: %s", settings->directory,
+                rpp_errno_text(errno, room));
+    }
+    self->told_of_room = status == RPP_IO;
+}
+
+static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+                          rpp_delivery *delivery)
+{
+    directory *self = (directory *)backend;
+    const rpp_settings *settings = self->settings;
+    char name[RPP_FILE_NAME_MAX], *path = NULL, *temporary = NULL;
+    (void)deadline_ns;
+
+    rpp_status status = make_once(self, delivery);
+    if (status != RPP_OK) goto done;
+    rpp_file_name(self->prefix, payload->time_ns, (long)getpid(), payload->sequence, name);
+    path = join(settings->directory, "", name);
+    temporary = join(settings->directory, ".", name);
+    if (!path || !temporary) {
+        status = RPP_NO_MEMORY;
+        goto done;
+    }
+
+    int why = write_file(temporary, payload);
+    if (!why && rename(temporary, path) != 0) why = errno;
+    if (why) {
+        unlink(temporary);
+        fail(delivery, "write", path, why);
+        status = RPP_IO;
+        goto done;
+    }
+    *delivery = (rpp_delivery){.attempt = {.end = RPP_END_STORED, .sent_whole = true}};
+    make_room(self);
+
+done:
+    rpp_free(path);
+    rpp_free(temporary);
+    return status == RPP_IO ? RPP_OK : status; /* it is in the delivery */
+}
+
+static void free_directory(rpp_backend *backend)
+{
+    rpp_free(backend);
+}
+
+rpp_backend *rpp_backend_directory_new(const rpp_settings *settings)
+{
+    directory *self = rpp_calloc(1, sizeof *self);
+    if (!self) return NULL;
+    self->settings = settings;
+    rpp_file_prefix(settings->application_name, self->prefix);
+    self->backend = (rpp_backend){
+        .name = "directory", .legal_label_names = true, .deliver = deliver, .free = free_directory};
+    return &self->backend;
+}

@@ -1,0 +1,66 @@
+/* backend_over_http.c - what the backends that speak HTTP have in common: an address, a client, and one POST. */
+#include "backend_over_http.h"
+
+#include <stddef.h>
+
+#include "alloc.h"
+#include "clock.h"
+
+/* The rate limit's bucket holds 2 MiB uncompressed: what is larger is refused for ever. Samples: 16,000. Age: an hour. */
+const rpp_backend_limits rpp_pyroscope_limits = {
+    .max_raw_bytes = 1992294, /* 1.9 MiB */
+    .max_samples = 15000,
+    .max_age_ns = 55 * 60 * RPP_NS_PER_S,
+};
+
+void *rpp_backend_over_http_new(size_t size, const rpp_settings *settings, rpp_http_client *http, char *url)
+{
+    rpp_backend_over_http *self = url ? rpp_calloc(1, size) : NULL;
+    if (!self) {
+        rpp_free(url);
+        return NULL;
+    }
+    self->settings = settings;
+    self->http = http;
+    self->url = url;
+    return self;
+}
+
+void rpp_backend_over_http_free(rpp_backend *backend)
+{
+    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    if (!self) return;
+    rpp_free(self->url);
+    rpp_free(self);
+}
+
+static const char *hint_for(int status, const rpp_status_hint *hints)
+{
+    for (; hints && hints->status; hints++) {
+        if (hints->status == status) return hints->hint;
+    }
+    if (status >= 300 && status <= 399) return "redirects are not followed: set server_address to the final address";
+    switch (status) {
+    case 401:
+    case 403: return "check basic_auth_username and basic_auth_password, auth_token or tenant_id";
+    case 407: return "check the user and password of the proxy";
+    case 404:
+    case 405: return "check server_address and backend";
+    default: return NULL;
+    }
+}
+
+rpp_status rpp_backend_over_http_post(rpp_backend_over_http *self, const rpp_http_request *request,
+                                      const rpp_status_hint *hints, rpp_delivery *delivery, bool *connected)
+{
+    rpp_http_response response = {0};
+    rpp_status status = self->http->perform(self->http, request, &response);
+    if (status != RPP_OK) return status;
+    rpp_delivery_from_response(delivery, &response);
+    if (delivery->attempt.end == RPP_END_ANSWERED && *delivery->message) {
+        rpp_delivery_add_hint(delivery, hint_for(delivery->attempt.http_status, hints));
+    }
+    if (connected) *connected = response.connected;
+    rpp_http_response_destroy(&response);
+    return RPP_OK;
+}
