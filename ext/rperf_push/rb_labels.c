@@ -101,7 +101,7 @@ static VALUE merged(VALUE base, VALUE hash)
 
 static VALUE native_label(VALUE self, VALUE hash)
 {
-    if (!rb_rpp_sampler_is_running()) return Qnil;
+    if (!rb_rpp_sampler_is_attached()) return Qnil;
     in_use = true;
     store(merged(stored(), hash));
     return Qnil;
@@ -115,7 +115,7 @@ static VALUE restore(VALUE before)
 
 static VALUE native_with_labels(VALUE self, VALUE hash)
 {
-    if (!rb_rpp_sampler_is_running()) return rb_yield_values(0);
+    if (!rb_rpp_sampler_is_attached()) return rb_yield_values(0);
     in_use = true;
     VALUE before = stored();
     store(merged(before, hash));

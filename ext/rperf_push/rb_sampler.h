@@ -7,6 +7,8 @@
  *   off the GVL   when it is over (RESUMED), or when a window ends: the stack stands still meanwhile.
  *   GC            when it is over (GC_EXIT).
  *
+ *   One sampler serves both sessions (outlets, see rb_capture.h): at the higher of their frequencies, while one of them is on.
+ *
  * Safety
  *   Hooks and handlers read clocks, write records and the sample buffer, and walk stacks; no Ruby allocation, no malloc but
  *   for a new thread's record, no raise, no lock. Hooks are installed once a process and stay; `sampling` gates them.
@@ -20,11 +22,10 @@
 #include <stdint.h>
 
 #include "core/label_sets.h"
-#include "core/pipeline.h"
 #include "core/settings.h"
+#include "rb_capture.h"
 
 typedef struct rb_rpp_sampler_options {
-    unsigned mode; /* RPP_MODE_* */
     uint64_t period_ns, window_ns;
     bool lines;
     rpp_engine_kind engine;
@@ -38,14 +39,19 @@ extern const rpp_pipeline_seams rb_rpp_sampler_seams;
 
 /* --- under the GVL, in a method or job --- */
 
-/* Begins to sample into the pipeline. */
-void rb_rpp_sampler_start(const rb_rpp_sampler_options *options, rpp_pipeline *pipeline);
-/* No sample comes any more; ask() does nothing. Call settle before, to lose nothing. */
-void rb_rpp_sampler_stop(void);
-bool rb_rpp_sampler_is_running(void);
-/* Ends the window: settles all threads and names all frames. False: the collector is still busy with the last window, or
- * its buffer is full; let go of the GVL for a moment and call again. */
-bool rb_rpp_sampler_settle(void);
+/* Samples go into the pipeline from now on; with `paused`, from the first resume on. */
+void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
+                           bool paused);
+/* No sample comes any more. Call settle before, to lose nothing. */
+void rb_rpp_sampler_detach(rb_rpp_outlet outlet);
+/* Time that passes while an outlet is paused is not its own. Clocks go on where they were. */
+void rb_rpp_sampler_pause(rb_rpp_outlet outlet);
+void rb_rpp_sampler_resume(rb_rpp_outlet outlet);
+/* Whether any outlet is attached: labels are worth setting. */
+bool rb_rpp_sampler_is_attached(void);
+/* Ends the outlet's window: settles all threads and names all frames. False: the collector is still busy with the last
+ * window, or its buffer is full; let go of the GVL for a moment and call again. */
+bool rb_rpp_sampler_settle(rb_rpp_outlet outlet);
 /* The labels of the running fiber are these now (borrowed). */
 void rb_rpp_sampler_labels_changed(rpp_label_set *labels);
 /* "signal" or "safepoint": the one at work. */

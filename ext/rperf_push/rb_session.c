@@ -116,16 +116,14 @@ static session *session_new(rpp_settings *settings)
 static rpp_status session_start(session *s)
 {
     rb_rpp_sampler_options options = {
-        .mode = s->settings->mode,
         .period_ns = RPP_NS_PER_S / s->settings->frequency,
         .window_ns = s->settings->upload_interval_ns,
         .lines = s->settings->lines,
         .engine = (rpp_engine_kind)s->settings->engine,
     };
-    rpp_stats_set(RPP_STAT_period_ns, options.period_ns);
     rpp_status status = rpp_uploader_start(s->uploader);
     if (status == RPP_OK) status = rpp_pipeline_start(s->pipeline);
-    if (status == RPP_OK) rb_rpp_sampler_start(&options, s->pipeline);
+    if (status == RPP_OK) rb_rpp_sampler_attach(RB_RPP_CONTINUOUS, &options, s->pipeline, false);
     return status;
 }
 
@@ -145,10 +143,10 @@ static void *nap(void *unused)
 /* Ends the window now. The collector needs moments without us in between when there is much to take over. */
 static bool settle_until(uint64_t deadline_ns)
 {
-    while (!rb_rpp_sampler_settle()) {
+    while (!rb_rpp_sampler_settle(RB_RPP_CONTINUOUS)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
-        if (!rb_rpp_sampler_is_running()) return false;
+        if (!rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS)) return false; /* stopped by someone else meanwhile */
     }
     return true;
 }
@@ -166,8 +164,8 @@ static void *stop_threads(void *argument)
 static void session_stop(session *s, uint64_t timeout_ns)
 {
     waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns};
-    settle_until(w.deadline_ns);
-    rb_rpp_sampler_stop();
+    if (rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline) settle_until(w.deadline_ns);
+    rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
     rb_thread_call_without_gvl(stop_threads, &w, NULL, NULL);
     if (w.status == RPP_OK) {
         s->stopped = true;

@@ -44,12 +44,13 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     rpp_thread_clocks_reset(&t->clocks, now_ns, 0);
     t->thread = thread;
     t->seq = ++last_seq;
+    t->settled = 0;
     t->phase = RB_RPP_BLOCKED;
     t->in_ruby = t->ended = t->has_cpu_clock = false;
     atomic_store(&t->exited, false);
     atomic_store(&t->ready_ns, 0);
     atomic_store(&t->captured_ns, now_ns);
-    t->has_timer = false;
+    t->has_timer = t->ticking = false;
     t->tid = 0;
     t->next = living;
     living = t;
@@ -144,8 +145,8 @@ void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor)
         rb_rpp_thread *next = t->next;
         if (t == survivor) {
             t->next = NULL;
-            t->has_timer = false;       /* timers are not inherited, */
-            rb_rpp_thread_adopt_self(t); /* and the thread has a new id */
+            t->has_timer = t->ticking = false; /* timers are not inherited, */
+            rb_rpp_thread_adopt_self(t);       /* and the thread has a new id */
             living = t;
         } else {
             recycle(t);

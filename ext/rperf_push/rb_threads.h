@@ -22,13 +22,17 @@
 
 #include "core/thread_clocks.h"
 
+/* Who gets samples: see rb_capture.h. */
+typedef enum rb_rpp_outlet { RB_RPP_CONTINUOUS, RB_RPP_ON_DEMAND, RB_RPP_OUTLETS } rb_rpp_outlet;
+
 typedef enum rb_rpp_phase { RB_RPP_RUNNING, RB_RPP_BLOCKED } rb_rpp_phase;
 
 typedef struct rb_rpp_thread {
     struct rb_rpp_thread *next;
     VALUE thread; /* may be used until `ended` */
     uint32_t seq; /* 1-based, in order of first sight */
-    uint32_t window; /* the window its clocks belong to */
+    uint32_t windows[RB_RPP_OUTLETS]; /* the windows its clocks belong to */
+    uint32_t settled; /* how often its clocks were closed */
     rb_rpp_phase phase;
     bool in_ruby, ended;
     volatile bool busy;
@@ -44,6 +48,7 @@ typedef struct rb_rpp_thread {
     uint64_t random;
 #endif
     bool has_timer;
+    volatile bool ticking; /* the timer is set */
 } rb_rpp_thread;
 
 /* Creates the key that finds a record; once a process. */

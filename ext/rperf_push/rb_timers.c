@@ -38,8 +38,8 @@ static void on_signal(int number, siginfo_t *info, void *unused)
     int saved = errno;
     rb_rpp_thread *t = info->si_value.sival_ptr;
     if (t && t->has_timer) {
-        on_expiry(t);
-        if (t->has_timer) arm(t, false);
+        t->ticking = on_expiry(t);
+        if (t->ticking) arm(t, false);
     }
     errno = saved;
 }
@@ -96,19 +96,25 @@ void rb_rpp_timers_set_period(uint64_t ns)
     atomic_store_explicit(&period_ns, ns, memory_order_relaxed);
 }
 
-void rb_rpp_timer_start(rb_rpp_thread *t)
+static bool create(rb_rpp_thread *t)
 {
-    if (!in_use || t->has_timer || !t->has_cpu_clock || !t->tid) return;
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TIMER_SIGNAL};
     event.sigev_value.sival_ptr = t;
     event.sigev_notify_thread_id = t->tid;
     if (timer_create(t->cpu_clock, &event, &t->timer) != 0) {
         if (!said_no_timer) rpp_log(RPP_LOG_WARN, "no timer for some threads (%s): sampled at safepoints", strerror(errno));
         said_no_timer = true;
-        return;
+        return false;
     }
     if (!t->random) t->random = rpp_random_seed() | 1;
-    t->has_timer = true;
+    return t->has_timer = true;
+}
+
+void rb_rpp_timer_start(rb_rpp_thread *t)
+{
+    if (!in_use || !t->has_cpu_clock || !t->tid || (t->has_timer && t->ticking)) return;
+    if (!t->has_timer && !create(t)) return;
+    t->ticking = true;
     arm(t, true);
 }
 

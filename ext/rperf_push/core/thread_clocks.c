@@ -14,6 +14,13 @@ void rpp_thread_clocks_reset(rpp_thread_clocks *c, uint64_t now_ns, uint64_t cpu
     c->cpu_mark_ns = cpu_ns;
 }
 
+void rpp_thread_clocks_restart(rpp_thread_clocks *c, uint64_t now_ns, uint64_t cpu_ns)
+{
+    memset(c->unread_ns, 0, sizeof c->unread_ns);
+    c->wall_mark_ns = now_ns;
+    c->cpu_mark_ns = cpu_ns;
+}
+
 void rpp_thread_clocks_advance(rpp_thread_clocks *c, rpp_state state, uint64_t now_ns)
 {
     if (now_ns <= c->wall_mark_ns) return;

@@ -26,7 +26,7 @@ typedef struct rpp_clock_slot {
     uint64_t wall_ns[RPP_STATE_COUNT], cpu_ns[RPP_STATE_COUNT];
     rpp_label_set *labels; /* one reference, or NULL */
     uint32_t used;         /* for the choice of a slot to reuse: larger is later */
-    uint32_t captured_in;  /* the window of the last capture while running, plus 1; 0: none */
+    uint32_t captured_in;  /* for the owner: which of its periods last saw a capture while running */
 } rpp_clock_slot;
 
 typedef struct rpp_thread_clocks {
@@ -39,6 +39,9 @@ typedef struct rpp_thread_clocks {
 
 /* All clocks at zero, marks as given, no labels. Releases labels. The struct must be zeroed before its first reset. */
 void rpp_thread_clocks_reset(rpp_thread_clocks *clocks, uint64_t now_ns, uint64_t cpu_ns);
+
+/* After a pause: new marks, what the clocks hold stays. */
+void rpp_thread_clocks_restart(rpp_thread_clocks *clocks, uint64_t now_ns, uint64_t cpu_ns);
 
 void rpp_thread_clocks_advance(rpp_thread_clocks *clocks, rpp_state state, uint64_t now_ns);
 /* Wall time for which the CPU clock has not been read yet. */

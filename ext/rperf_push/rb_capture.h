@@ -1,0 +1,61 @@
+/* rb_capture.h - capturing a stack and giving it time: the middle of the sampler, between hooks and buffers.
+ *
+ * Vocabulary
+ *   outlet   a session that gets samples: a pipeline, and whether it is on. There are two: the continuous session and the
+ *            one on demand. Both see the same captures; each has windows of its own.
+ *   settle   to close a thread's clocks at a boundary and push all they hold, so that a window ends exactly.
+ *
+ * Threads    the thread that holds the GVL, handlers and hooks included; nothing here allocates.
+ */
+#ifndef RB_CAPTURE_H
+#define RB_CAPTURE_H
+
+#include "rb_compat.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/pipeline.h"
+#include "rb_threads.h"
+
+typedef struct rb_rpp_capture_options {
+    uint64_t period_ns;
+    uint64_t carry_max_ns; /* leftover running time up to this waits for the next tick instead of going to where it waits */
+    bool lines;
+} rb_rpp_capture_options;
+
+/* How far a thread's clocks are emptied. */
+typedef enum rb_rpp_occasion { RB_RPP_WINDOW_END, RB_RPP_SETTLE_ALL, RB_RPP_THREAD_END } rb_rpp_occasion;
+
+/* Shared by both outlets. */
+extern rb_rpp_capture_options rb_rpp_capturing;
+
+/* NULL: nobody there. */
+rpp_pipeline *rb_rpp_outlet_pipeline(rb_rpp_outlet outlet);
+void rb_rpp_outlet_set_pipeline(rb_rpp_outlet outlet, rpp_pipeline *pipeline);
+bool rb_rpp_outlet_is_on(rb_rpp_outlet outlet);
+/* On: samples go there from now on. The clocks should be empty, or hold only what may go there. */
+void rb_rpp_outlet_switch(rb_rpp_outlet outlet, bool on);
+/* In a forked child: nobody is there, no capture is under way. */
+void rb_rpp_capture_forget_after_fork(void);
+
+/* Whether a capture is being made, so that a handler that interrupts it must keep out. */
+bool rb_rpp_capture_is_busy(void);
+
+/* Captures the calling thread's stack once and gives it the current slot's clocks of these states. */
+void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count, uint64_t now_ns);
+/* Pushes all that a slot holds, to the calling thread's stack of this moment. False: no room. */
+bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot, uint64_t now_ns);
+
+/* Wall time up to now goes to what the thread is doing; `gc` when it is in the GC. */
+void rb_rpp_thread_advance(rb_rpp_thread *t, const rpp_state *gc, uint64_t now_ns);
+void rb_rpp_thread_read_cpu(rb_rpp_thread *t);
+
+/* Closes t's clocks at the boundary. False: no room, or busy; again later. */
+bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, const rpp_state *gc, uint64_t boundary_ns, rb_rpp_occasion when);
+/* The thread has time from before the boundary of a rotation under way. */
+bool rb_rpp_is_late(const rb_rpp_thread *t, rb_rpp_outlet outlet);
+/* From now on its clocks belong to the outlet's current window. */
+void rb_rpp_join_window(rb_rpp_thread *t, rb_rpp_outlet outlet);
+
+#endif
