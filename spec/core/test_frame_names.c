@@ -98,6 +98,19 @@ TEST(ensure_counts_what_is_free_already)
     rpp_frame_names_free(names);
 }
 
+TEST(ensure_counts_what_was_released)
+{
+    rpp_frame_names *names = rpp_frame_names_new(100000);
+    CHECK_OK(rpp_frame_names_ensure(names, 1000));
+    for (uint32_t i = 0; i < 900; i++) CHECK(rpp_frame_names_reserve(names));
+    for (uint32_t i = 0; i < 500; i++) rpp_frame_names_release(names, RPP_FRAME_FIRST + i);
+    rpp_alloc_fail_at(0);
+    CHECK_OK(rpp_frame_names_ensure(names, 400));
+    CHECK_OK(rpp_frame_names_ensure(names, 600));
+    CHECK_INT(rpp_alloc_count(), 0);
+    rpp_frame_names_free(names);
+}
+
 TEST(names_become_fit_for_a_profile)
 {
     static const char *const cases[][2] = {

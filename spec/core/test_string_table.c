@@ -63,7 +63,7 @@ TEST(strings_with_nul_are_strings)
 
 TEST(long_strings_are_cut_at_a_character)
 {
-    size_t size = 70000, length;
+    size_t size = 70001, length;
     char *text = rpp_malloc(size);
     for (size_t i = 0; i < size; i++) text[i] = "\xe2\x80\xa6"[(i + 1) % 3];
     text[0] = text[1] = 'a'; /* the cut would fall within a character */

@@ -18,8 +18,7 @@ TEST(good_urls_pass)
         "http://[::1]:4040",
         "http://[fe80::1%25eth0]/",
         "http://10.0.0.1:65535",
-        "http://b\xc3\xbc"
-        "cher.example",
+        "http://caf\xc3\xa9.example",
         "http://user@host",
         "http://host/a:b@c",
     };
