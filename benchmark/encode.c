@@ -110,20 +110,20 @@ static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frame
 
 /* --- measuring ------------------------------------------------------------------------------------------------------ */
 
-typedef struct window {
+typedef struct window_under_test {
     rpp_profile *profile;
     rpp_frame_names *names;
     rpp_pprof_options options;
-} window;
+} window_under_test;
 
-static void encode_into(const window *window, rpp_byte_sink *sink)
+static void encode_into(const window_under_test *window, rpp_byte_sink *sink)
 {
     size_t rows = rpp_profile_row_count(window->profile);
     must(rpp_pprof_encode(window->profile, 0, rows, window->names, &window->options, 0, sink, NULL), "encoding");
 }
 
 /* Level 0: no gzip at all. The best of some rounds, in ns. */
-static uint64_t measure(const window *window, int level, uint64_t *bytes)
+static uint64_t measure(const window_under_test *window, int level, uint64_t *bytes)
 {
     uint64_t best = UINT64_MAX;
     for (int round = 0; round < ROUNDS; round++) {
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     uint32_t frames = argument(argc, argv, 3, 20000);
     rpp_settings *settings = rpp_settings_new();
     if (!settings) must(RPP_NO_MEMORY, "settings");
-    window window = {make_profile(stacks, depth, frames), make_names(frames), {0}};
+    window_under_test window = {make_profile(stacks, depth, frames), make_names(frames), {0}};
     window.options = (rpp_pprof_options){.mode = RPP_MODE_CPU | RPP_MODE_WALL,
                                          .period_ns = RPP_NS_PER_S / 99,
                                          .settings = settings,

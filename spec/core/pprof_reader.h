@@ -109,11 +109,11 @@ static inline int64_t number_in(field *fields, const char *name)
 }
 
 /* The texts, functions and locations by their numbers. */
-typedef struct pprof {
+typedef struct pprof_model {
     field *fields;
     field **strings, **functions, **locations;
     size_t string_count, function_count, location_count;
-} pprof;
+} pprof_model;
 
 static inline field **list_of(field *fields, const char *name, size_t *count)
 {
@@ -123,17 +123,17 @@ static inline field **list_of(field *fields, const char *name, size_t *count)
     return list;
 }
 
-static inline const char *string_at(const pprof *pprof, int64_t id)
+static inline const char *string_at(const pprof_model *pprof, int64_t id)
 {
     return id >= 0 && (size_t)id < pprof->string_count ? pprof->strings[id]->text : "(no such string)";
 }
 
-static inline const char *text_in(const pprof *pprof, field *fields, const char *name)
+static inline const char *text_in(const pprof_model *pprof, field *fields, const char *name)
 {
     return string_at(pprof, number_in(fields, name));
 }
 
-static inline void pprof_free(pprof *pprof)
+static inline void pprof_free(pprof_model *pprof)
 {
     free_fields(pprof->fields);
     free(pprof->strings);
@@ -143,7 +143,7 @@ static inline void pprof_free(pprof *pprof)
 }
 
 /* "leaf:line;...;root:line" of a sample; lines that are 0 are left out. */
-static inline const char *stack_text(const pprof *pprof, field *sample)
+static inline const char *stack_text(const pprof_model *pprof, field *sample)
 {
     static char text[64 * 1024];
     size_t used = 0;
@@ -161,7 +161,7 @@ static inline const char *stack_text(const pprof *pprof, field *sample)
 }
 
 /* "key=value,..." of a sample, in its order. */
-static inline const char *labels_text(const pprof *pprof, field *sample)
+static inline const char *labels_text(const pprof_model *pprof, field *sample)
 {
     static char text[16 * 1024];
     size_t used = 0;
@@ -184,7 +184,7 @@ static inline int64_t value_of(field *sample, size_t n)
     return value ? value->number : -1;
 }
 
-static inline int64_t sum_of_values(const pprof *pprof, size_t n)
+static inline int64_t sum_of_values(const pprof_model *pprof, size_t n)
 {
     int64_t sum = 0;
     for (field *it = next_named(pprof->fields, "sample"); it; it = next_named(it->next, "sample"))
@@ -197,7 +197,7 @@ static inline int64_t sum_of_values(const pprof *pprof, size_t n)
 /* A command that reads `bytes` and whose output is wanted as text; NULL when it fails. */
 static inline char *output_of(const char *command, const void *bytes, size_t length)
 {
-    char path[] = "/tmp/rpp-test-XXXXXX", line[1024];
+    char path[] = "/tmp/rpp-test-XXXXXX", line[8192];
     int input = mkstemp(path);
     FILE *file = input >= 0 ? fdopen(input, "wb") : NULL;
     if (!file || fwrite(bytes, 1, length, file) != length || fclose(file) != 0) abort();
@@ -227,14 +227,14 @@ static inline const char *proto_folder(void)
     return folder;
 }
 
-static inline pprof pprof_read(const void *bytes, size_t length)
+static inline pprof_model pprof_read(const void *bytes, size_t length)
 {
-    char command[2048];
+    char command[4096];
     snprintf(command, sizeof command, "protoc --decode perftools.profiles.Profile -I %s %s/profile.proto < %%s",
              proto_folder(), proto_folder());
     char *text = output_of(command, bytes, length);
     if (!text) FAIL("protoc is missing or cannot decode these %zu bytes", length);
-    pprof read = {0};
+    pprof_model read = {0};
     read_fields(text, &read.fields);
     free(text);
     read.strings = list_of(read.fields, "string_table", &read.string_count);

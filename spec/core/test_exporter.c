@@ -17,9 +17,9 @@ static rpp_payload_queue *queue_for_all(void)
 }
 
 /* Rows of growing weight over stacks of some depth, so that parts differ. */
-static window window_of(uint32_t rows, uint32_t depth)
+static test_window window_of(uint32_t rows, uint32_t depth)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t frames[50];
     for (uint32_t i = 0; i < 50; i++) {
         char name[32];
@@ -37,7 +37,7 @@ static window window_of(uint32_t rows, uint32_t depth)
 }
 
 /* Exports the window, and what of it is left to free. */
-static void export_window(window *window, rpp_payload_queue *queue, rpp_backend_limits limits)
+static void export_window(test_window *window, rpp_payload_queue *queue, rpp_backend_limits limits)
 {
     rpp_exporter *exporter = rpp_exporter_new(window->settings, window->names, queue, &limits, true);
     CHECK(exporter);
@@ -46,28 +46,28 @@ static void export_window(window *window, rpp_payload_queue *queue, rpp_backend_
     window->profile = NULL;
 }
 
-typedef struct found {
+typedef struct sums {
     uint64_t payloads, samples, cpu_ns, wall_ns, raw_bytes, bytes, most_raw_bytes, most_samples;
-} found;
+} sums;
 
-static pprof read_payload(const rpp_payload *payload)
+static pprof_model read_payload(const rpp_payload *payload)
 {
     size_t raw_length;
     uint8_t *raw = gunzip(payload->bytes, payload->length, &raw_length);
     CHECK(raw);
     CHECK_INT(raw_length, payload->raw_length);
-    pprof read = pprof_read(raw, raw_length);
+    pprof_model read = pprof_read(raw, raw_length);
     free(raw);
     return read;
 }
 
 /* Pops all payloads, each compared with its own profile. */
-static found take_all(rpp_payload_queue *queue)
+static sums take_all(rpp_payload_queue *queue)
 {
-    found found = {0};
+    sums found = {0};
     uint64_t next_due_ns, last_sequence = 0;
     for (rpp_payload *payload; (payload = rpp_payload_queue_pop(queue, 0, &next_due_ns)); rpp_payload_free(payload)) {
-        pprof read = read_payload(payload);
+        pprof_model read = read_payload(payload);
         CHECK_INT(payload->time_ns, WINDOW_TIME + found.payloads * UINT64_C(1000000));
         CHECK_INT(number_in(read.fields, "time_nanos"), payload->time_ns);
         CHECK_INT(payload->duration_ns, WINDOW_DURATION);
@@ -91,14 +91,14 @@ static found take_all(rpp_payload_queue *queue)
     return found;
 }
 
-static void check_sums(const found *found, uint64_t rows)
+static void check_sums(const sums *found, uint64_t rows)
 {
     CHECK_INT(found->samples, rows);
     CHECK_INT(found->cpu_ns, 10 * (rows * (rows - 1) / 2));
     CHECK_INT(found->wall_ns, 10 * (rows * (rows - 1) / 2) + rows);
 }
 
-static void check_stats(const found *found)
+static void check_stats(const sums *found)
 {
     CHECK_INT(rpp_stats_get(RPP_STAT_payloads_sealed), found->payloads);
     CHECK_INT(rpp_stats_get(RPP_STAT_samples_encoded), found->samples);
@@ -115,9 +115,9 @@ static void check_stats(const found *found)
 TEST(a_window_is_one_payload)
 {
     rpp_payload_queue *queue = queue_for_all();
-    window window = window_of(200, 20);
+    test_window window = window_of(200, 20);
     export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 1900000, .max_samples = 200});
-    found found = take_all(queue);
+    sums found = take_all(queue);
     CHECK_INT(found.payloads, 1);
     check_sums(&found, 200);
     check_stats(&found);
@@ -130,7 +130,7 @@ TEST(a_window_is_one_payload)
 TEST(comments_say_where_it_comes_from)
 {
     rpp_payload_queue *queue = queue_for_all();
-    window window = window_of(1, 1);
+    test_window window = window_of(1, 1);
     window_set(&window, "frequency", "250");
     window_set(&window, "mode", "wall");
     window.settings->ruby_description = rpp_strdup("ruby 3.3.8 +YJIT");
@@ -138,7 +138,7 @@ TEST(comments_say_where_it_comes_from)
     uint64_t next_due_ns;
     rpp_payload *payload = rpp_payload_queue_pop(queue, 0, &next_due_ns);
     CHECK(payload);
-    pprof read = read_payload(payload);
+    pprof_model read = read_payload(payload);
     const char *const expected[] = {"rperf-push 0.1.0", "mode wall", "frequency 250 Hz", "ruby 3.3.8 +YJIT"};
     CHECK_INT(count_fields(read.fields, "comment"), 4);
     for (size_t i = 0; i < 4; i++) {
@@ -155,9 +155,9 @@ TEST(comments_say_where_it_comes_from)
 TEST(too_many_samples_become_parts)
 {
     rpp_payload_queue *queue = queue_for_all();
-    window window = window_of(1001, 5);
+    test_window window = window_of(1001, 5);
     export_window(&window, queue, (rpp_backend_limits){.max_samples = 150});
-    found found = take_all(queue);
+    sums found = take_all(queue);
     CHECK_INT(found.payloads, 8);
     CHECK(found.most_samples <= 150);
     check_sums(&found, 1001);
@@ -169,9 +169,9 @@ TEST(too_many_samples_become_parts)
 TEST(too_many_bytes_become_parts)
 {
     rpp_payload_queue *queue = queue_for_all();
-    window window = window_of(1001, 100);
+    test_window window = window_of(1001, 100);
     export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 30000});
-    found found = take_all(queue);
+    sums found = take_all(queue);
     CHECK(found.payloads > 4);
     CHECK(found.most_raw_bytes <= 30000);
     check_sums(&found, 1001);
@@ -183,9 +183,9 @@ TEST(too_many_bytes_become_parts)
 TEST(a_row_too_large_alone_is_sent_anyway)
 {
     rpp_payload_queue *queue = queue_for_all();
-    window window = window_of(5, 300);
+    test_window window = window_of(5, 300);
     export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 10});
-    found found = take_all(queue);
+    sums found = take_all(queue);
     CHECK_INT(found.payloads, 5);
     check_sums(&found, 5);
     window_close(&window);
@@ -197,7 +197,7 @@ TEST(a_row_too_large_alone_is_sent_anyway)
 TEST(an_empty_window_is_counted_and_not_sent)
 {
     rpp_payload_queue *queue = queue_for_all();
-    window window = window_of(0, 0);
+    test_window window = window_of(0, 0);
     export_window(&window, queue, (rpp_backend_limits){.max_samples = 1});
     CHECK_INT(rpp_payload_queue_count(queue), 0);
     CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 1);
@@ -229,7 +229,7 @@ TEST(every_failing_allocation_loses_the_window_and_says_so)
     rpp_log_set_sink(keep_line, NULL);
     for (size_t nth = 1;; nth++) {
         rpp_payload_queue *queue = queue_for_all();
-        window window = window_of(40, 10);
+        test_window window = window_of(40, 10);
         rpp_backend_limits limits = {.max_samples = 15};
         rpp_exporter *exporter = rpp_exporter_new(window.settings, window.names, queue, &limits, true);
         CHECK(exporter);
@@ -263,7 +263,7 @@ TEST(every_failing_allocation_loses_the_window_and_says_so)
 
 TEST(without_memory_there_is_no_exporter)
 {
-    window window = window_open();
+    test_window window = window_open();
     rpp_backend_limits limits = {0};
     rpp_payload_queue *queue = queue_for_all();
     rpp_alloc_fail_at(1);

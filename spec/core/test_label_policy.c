@@ -78,7 +78,7 @@ TEST(what_is_reserved_or_empty_is_not_sent)
 
 TEST(denial_holds_inside_and_outside)
 {
-    window window = window_open();
+    test_window window = window_open();
     window_set(&window, "label_deny", "user.id,gvl_state");
     rpp_label_policy *policy = rpp_label_policy_new(window.settings, true);
     CHECK_STR(applied(policy, "user.id", "7"), "-");
@@ -91,7 +91,7 @@ TEST(denial_holds_inside_and_outside)
 
 TEST(renaming_is_the_users_and_made_legal)
 {
-    window window = window_open();
+    test_window window = window_open();
     window_set(&window, "label_names", "job=task.name");
     rpp_label_policy *policy = rpp_label_policy_new(window.settings, true);
     CHECK_STR(applied(policy, "job", "x"), "task_name=x");

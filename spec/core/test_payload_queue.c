@@ -152,16 +152,16 @@ TEST(what_happens_before_the_wait_is_not_missed)
 #define PRODUCERS 3
 #define EACH      2000
 
-typedef struct traffic {
+typedef struct traffic_state {
     rpp_payload_queue *queue;
     _Atomic uint64_t sequence;
     atomic_bool done;
     uint64_t got, got_bytes, returned;
-} traffic;
+} traffic_state;
 
 static void *produce(void *context)
 {
-    traffic *traffic = context;
+    traffic_state *traffic = context;
     for (int i = 0; i < EACH; i++) {
         uint64_t sequence = atomic_fetch_add(&traffic->sequence, 1) + 1;
         rpp_payload *payload = rpp_payload_new(rpp_calloc(1, 8), 8);
@@ -175,7 +175,7 @@ static void *produce(void *context)
 
 static void *consume(void *context)
 {
-    traffic *traffic = context;
+    traffic_state *traffic = context;
     for (;;) {
         bool done = atomic_load(&traffic->done);
         uint64_t next_due_ns;
@@ -197,7 +197,7 @@ static void *consume(void *context)
     }
 }
 
-static void run_traffic(traffic *traffic)
+static void run_traffic(traffic_state *traffic)
 {
     pthread_t producers[PRODUCERS], consumer;
     pthread_create(&consumer, NULL, consume, traffic);
@@ -211,7 +211,7 @@ static void run_traffic(traffic *traffic)
 TEST(every_payload_arrives_once)
 {
     rpp_stats_reset();
-    traffic traffic = {.queue = rpp_payload_queue_new(SIZE_MAX, SIZE_MAX)};
+    traffic_state traffic = {.queue = rpp_payload_queue_new(SIZE_MAX, SIZE_MAX)};
     run_traffic(&traffic);
     CHECK_INT(traffic.got, PRODUCERS * EACH);
     CHECK_INT(traffic.got_bytes, PRODUCERS * EACH * 8);
@@ -223,7 +223,7 @@ TEST(every_payload_arrives_once)
 TEST(in_a_small_queue_every_payload_arrives_or_is_counted)
 {
     rpp_stats_reset();
-    traffic traffic = {.queue = rpp_payload_queue_new(7, 50)};
+    traffic_state traffic = {.queue = rpp_payload_queue_new(7, 50)};
     run_traffic(&traffic);
     CHECK_INT(traffic.got + rpp_stats_get(RPP_STAT_payloads_dropped_queue_full), PRODUCERS * EACH);
     CHECK_INT(rpp_stats_get(RPP_STAT_queue_bytes), 0);

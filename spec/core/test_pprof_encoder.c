@@ -11,7 +11,7 @@
 
 static const char *const comments[] = {"rperf-push test", "mode cpu+wall", NULL};
 
-static rpp_pprof_options options_for(const window *window, unsigned mode)
+static rpp_pprof_options options_for(const test_window *window, unsigned mode)
 {
     return (rpp_pprof_options){.mode = mode,
                                .period_ns = 10101010,
@@ -21,29 +21,29 @@ static rpp_pprof_options options_for(const window *window, unsigned mode)
                                .legal_label_names = true};
 }
 
-static pprof encode_rows(const window *window, const rpp_pprof_options *options, size_t first, size_t count,
-                         rpp_pprof_totals *totals)
+static pprof_model encode_rows(const test_window *window, const rpp_pprof_options *options, size_t first, size_t count,
+                               rpp_pprof_totals *totals)
 {
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 64 << 20);
     CHECK_OK(rpp_pprof_encode(window->profile, first, count, window->names, options, 0, &buffer.sink, totals));
-    pprof read = pprof_read(buffer.bytes, buffer.length);
+    pprof_model read = pprof_read(buffer.bytes, buffer.length);
     rpp_byte_buffer_destroy(&buffer);
     return read;
 }
 
-static pprof encode_all(const window *window, const rpp_pprof_options *options)
+static pprof_model encode_all(const test_window *window, const rpp_pprof_options *options)
 {
     return encode_rows(window, options, 0, rpp_profile_row_count(window->profile), NULL);
 }
 
-static pprof encode_default(const window *window)
+static pprof_model encode_default(const test_window *window)
 {
     rpp_pprof_options options = options_for(window, BOTH);
     return encode_all(window, &options);
 }
 
-static field *sample_at(const pprof *pprof, size_t n)
+static field *sample_at(const pprof_model *pprof, size_t n)
 {
     field *sample = nth_field(pprof->fields, "sample", n);
     CHECK(sample);
@@ -53,9 +53,9 @@ static field *sample_at(const pprof *pprof, size_t n)
 #define STACK(...) (const rpp_location[]){__VA_ARGS__}, sizeof((rpp_location[]){__VA_ARGS__}) / sizeof(rpp_location)
 
 /* Three methods, the first row running, the second waiting with labels. */
-static window small_window(void)
+static test_window small_window(void)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t root = window_frame(&window, "<main>", "/app/run.rb", false);
     uint32_t total = window_frame(&window, "Shop::Cart#total", "/app/cart.rb", false);
     uint32_t times = window_frame(&window, "Integer#times", "", false);
@@ -70,8 +70,8 @@ static window small_window(void)
 
 TEST(header_says_types_time_and_origin)
 {
-    window window = small_window();
-    pprof read = encode_default(&window);
+    test_window window = small_window();
+    pprof_model read = encode_default(&window);
     CHECK_INT(count_fields(read.fields, "sample_type"), 2);
     field *cpu = nth_field(read.fields, "sample_type", 0), *wall = nth_field(read.fields, "sample_type", 1);
     CHECK_STR(text_in(&read, cpu->fields, "type"), "cpu");
@@ -97,7 +97,7 @@ TEST(header_says_types_time_and_origin)
 
 TEST(one_mode_has_one_type)
 {
-    window window = small_window();
+    test_window window = small_window();
     const struct {
         unsigned mode;
         const char *type;
@@ -106,7 +106,7 @@ TEST(one_mode_has_one_type)
     } cases[] = {{RPP_MODE_CPU, "cpu", 1, 111}, {RPP_MODE_WALL, "wall", 2, 3222}};
     for (size_t i = 0; i < 2; i++) {
         rpp_pprof_options options = options_for(&window, cases[i].mode);
-        pprof read = encode_all(&window, &options);
+        pprof_model read = encode_all(&window, &options);
         CHECK_INT(count_fields(read.fields, "sample_type"), 1);
         CHECK_STR(text_in(&read, next_named(read.fields, "sample_type")->fields, "type"), cases[i].type);
         CHECK_STR(text_in(&read, next_named(read.fields, "period_type")->fields, "type"), cases[i].type);
@@ -121,12 +121,12 @@ TEST(one_mode_has_one_type)
 
 TEST(time_offset_moves_the_start)
 {
-    window window = small_window();
+    test_window window = small_window();
     rpp_pprof_options options = options_for(&window, BOTH);
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 1 << 20);
     CHECK_OK(rpp_pprof_encode(window.profile, 0, 2, window.names, &options, 5000000, &buffer.sink, NULL));
-    pprof read = pprof_read(buffer.bytes, buffer.length);
+    pprof_model read = pprof_read(buffer.bytes, buffer.length);
     CHECK_INT(number_in(read.fields, "time_nanos"), WINDOW_TIME + 5000000);
     CHECK_INT(number_in(read.fields, "duration_nanos"), WINDOW_DURATION);
     pprof_free(&read);
@@ -138,8 +138,8 @@ TEST(time_offset_moves_the_start)
 
 TEST(samples_read_back_as_they_were_added)
 {
-    window window = small_window();
-    pprof read = encode_default(&window);
+    test_window window = small_window();
+    pprof_model read = encode_default(&window);
     CHECK_INT(count_fields(read.fields, "sample"), 2);
     CHECK_STR(stack_text(&read, sample_at(&read, 0)), "Integer#times;Shop::Cart#total:12;<main>:3");
     CHECK_STR(labels_text(&read, sample_at(&read, 0)), "thread_seq=1");
@@ -155,8 +155,8 @@ TEST(samples_read_back_as_they_were_added)
 
 TEST(ids_run_from_1_in_order_of_use)
 {
-    window window = small_window();
-    pprof read = encode_default(&window);
+    test_window window = small_window();
+    pprof_model read = encode_default(&window);
     CHECK_STR(read.strings[0]->text, "");
     CHECK_STR(read.strings[1]->text, "/app/cart.rb"); /* the first .rb file, before any other text */
     CHECK_INT(read.location_count, 4);
@@ -190,10 +190,10 @@ TEST(ids_run_from_1_in_order_of_use)
 
 TEST(only_what_the_rows_use_is_written)
 {
-    window window = small_window();
+    test_window window = small_window();
     rpp_pprof_options options = options_for(&window, BOTH);
     rpp_pprof_totals totals;
-    pprof read = encode_rows(&window, &options, 1, 1, &totals);
+    pprof_model read = encode_rows(&window, &options, 1, 1, &totals);
     CHECK_INT(totals.samples, 1);
     CHECK_INT(totals.cpu_ns, 0);
     CHECK_INT(totals.wall_ns, 3000);
@@ -207,11 +207,11 @@ TEST(only_what_the_rows_use_is_written)
 
 TEST(rows_without_value_are_left_out)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t frame = window_frame(&window, "f", "f.rb", false);
     window_add(&window, (rpp_sample){.thread_seq = 1}, STACK({frame, 1}), NULL);
     window_add(&window, (rpp_sample){.cpu_ns = 5, .thread_seq = 1}, STACK({frame, 2}), NULL);
-    pprof read = encode_default(&window);
+    pprof_model read = encode_default(&window);
     CHECK_INT(count_fields(read.fields, "sample"), 1);
     CHECK_INT(read.location_count, 1);
     pprof_free(&read);
@@ -222,13 +222,13 @@ TEST(rows_without_value_are_left_out)
 
 TEST(hidden_frames_are_left_out_but_never_the_weight)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t own = window_frame(&window, "RperfPush.label", "own.rb", true);
     uint32_t app = window_frame(&window, "app", "app.rb", false);
     window_add(&window, (rpp_sample){.cpu_ns = 1}, STACK({own, 1}, {app, 2}, {own, 3}), NULL);
     window_add(&window, (rpp_sample){.cpu_ns = 2}, STACK({own, 1}, {own, 3}), NULL);
     window_add(&window, (rpp_sample){.cpu_ns = 4}, NULL, 0, NULL);
-    pprof read = encode_default(&window);
+    pprof_model read = encode_default(&window);
     CHECK_STR(stack_text(&read, sample_at(&read, 0)), "app:2");
     CHECK_STR(stack_text(&read, sample_at(&read, 1)), "[unknown]");
     CHECK_STR(stack_text(&read, sample_at(&read, 2)), "[unknown]");
@@ -241,11 +241,11 @@ TEST(hidden_frames_are_left_out_but_never_the_weight)
 
 TEST(frames_without_a_name_are_unknown)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t app = window_frame(&window, "app", "app.rb", false), unnamed = window_frame(&window, NULL, NULL, false);
     rpp_location stack[] = {{unnamed, 5}, {RPP_FRAME_NONE, 0}, {4000000000u, 0}, {app, 1}, {RPP_FRAME_TRUNCATED, 0}};
     window_add(&window, (rpp_sample){.cpu_ns = 1}, stack, 5, NULL);
-    pprof read = encode_default(&window);
+    pprof_model read = encode_default(&window);
     CHECK_STR(stack_text(&read, sample_at(&read, 0)), "[unknown]:5;[unknown];[unknown];app:1;[truncated]");
     pprof_free(&read);
     window_close(&window);
@@ -267,7 +267,7 @@ TEST(states_become_leaf_frames_on_wish)
         [RPP_STATE_GC_MARKING] = "gc_phase=mark",
         [RPP_STATE_GC_SWEEPING] = "gc_phase=sweep",
     };
-    window window = window_open();
+    test_window window = window_open();
     uint32_t frame = window_frame(&window, "f", "f.rb", false);
     for (uint8_t state = 0; state < RPP_STATE_COUNT; state++) {
         window_add(&window, (rpp_sample){.wall_ns = 1, .state = state}, STACK({frame, 1}), NULL);
@@ -277,7 +277,7 @@ TEST(states_become_leaf_frames_on_wish)
     rpp_pprof_options options = options_for(&window, BOTH);
     for (int wish = 0; wish < 2; wish++) {
         options.vm_state_frames = wish;
-        pprof read = encode_all(&window, &options);
+        pprof_model read = encode_all(&window, &options);
         for (size_t state = 0; state < RPP_STATE_COUNT; state++) {
             CHECK_STR(stack_text(&read, sample_at(&read, state)), wish ? leaves[state] : "f:1");
             CHECK_STR(labels_text(&read, sample_at(&read, state)), labels[state]);
@@ -294,12 +294,12 @@ TEST(states_become_leaf_frames_on_wish)
 
 TEST(of_keys_that_become_one_the_first_holds)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t frame = window_frame(&window, "f", "f.rb", false);
     rpp_sample sample = {.wall_ns = 1, .thread_seq = 3, .state = RPP_STATE_BLOCKED};
     window_add(&window, sample, STACK({frame, 1}),
                LABELS("a_b", "3", "a-b", "1", "a.b", "2", "gvl_state", "mine", "thread_seq", "x", "__name__", "y"));
-    pprof read = encode_default(&window);
+    pprof_model read = encode_default(&window);
     CHECK_STR(labels_text(&read, sample_at(&read, 0)), "thread_seq=3,gvl_state=blocked,a_b=1");
     pprof_free(&read);
 
@@ -313,7 +313,7 @@ TEST(of_keys_that_become_one_the_first_holds)
 
 TEST(no_sample_has_more_labels_than_servers_take)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t frame = window_frame(&window, "f", "f.rb", false);
     window_set(&window, "tags", "env=test,region=eu");
     static char keys[60][8];
@@ -325,7 +325,7 @@ TEST(no_sample_has_more_labels_than_servers_take)
     }
     window_add(&window, (rpp_sample){.wall_ns = 1, .thread_seq = 1, .state = RPP_STATE_BLOCKED}, STACK({frame, 1}),
                labels);
-    pprof read = encode_default(&window);
+    pprof_model read = encode_default(&window);
     field *sample = sample_at(&read, 0);
     size_t series_names = 3 + 2, numeric = 1;
     CHECK_INT(count_fields(sample->fields, "label") - numeric + series_names, 30);
@@ -335,7 +335,7 @@ TEST(no_sample_has_more_labels_than_servers_take)
 
 TEST(parts_of_a_window_agree_on_values_past_the_cap)
 {
-    window window = window_open();
+    test_window window = window_open();
     window_set(&window, "max_label_values", "2");
     uint32_t frame = window_frame(&window, "f", "f.rb", false);
     const char *const values[] = {"a", "b", "c", "b"};
@@ -345,7 +345,7 @@ TEST(parts_of_a_window_agree_on_values_past_the_cap)
     const char *const expected[] = {"k=a", "k=b", "k=other", "k=b"};
     rpp_pprof_options options = options_for(&window, BOTH);
     for (size_t i = 0; i < 4; i++) {
-        pprof read = encode_rows(&window, &options, i, 1, NULL);
+        pprof_model read = encode_rows(&window, &options, i, 1, NULL);
         CHECK_STR(labels_text(&read, sample_at(&read, 0)), expected[i]);
         pprof_free(&read);
     }
@@ -357,9 +357,9 @@ TEST(parts_of_a_window_agree_on_values_past_the_cap)
 static const char *const many_labels[][3] = {{NULL}, {"endpoint", "GET /", NULL}, {"job", "Mail", NULL}};
 
 /* Random rows; the same every time. */
-static window large_window(uint32_t rows)
+static test_window large_window(uint32_t rows)
 {
-    window window = window_open();
+    test_window window = window_open();
     uint32_t frames[300];
     uint64_t random = 99;
     for (uint32_t i = 0; i < 300; i++) {
@@ -386,11 +386,11 @@ static window large_window(uint32_t rows)
 
 TEST(sums_and_stacks_are_exact)
 {
-    window window = large_window(3000);
+    test_window window = large_window(3000);
     rpp_pprof_options options = options_for(&window, BOTH);
     size_t count = rpp_profile_row_count(window.profile);
     rpp_pprof_totals totals;
-    pprof read = encode_rows(&window, &options, 0, count, &totals);
+    pprof_model read = encode_rows(&window, &options, 0, count, &totals);
     const rpp_row *rows = rpp_profile_rows(window.profile);
     field *sample = next_named(read.fields, "sample");
     uint64_t cpu_ns = 0, wall_ns = 0, shown = 0;
@@ -435,7 +435,7 @@ TEST(go_tool_pprof_accepts_it)
         fprintf(stderr, "SKIPPED go_tool_pprof_accepts_it: there is no go\n");
         return;
     }
-    window window = large_window(500), small = small_window();
+    test_window window = large_window(500), small = small_window();
     rpp_pprof_options options = options_for(&window, BOTH), small_options = options_for(&small, BOTH);
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 64 << 20);
@@ -464,7 +464,7 @@ TEST(go_tool_pprof_accepts_it)
 
 TEST(every_failing_allocation_is_reported)
 {
-    window window = large_window(300);
+    test_window window = large_window(300);
     rpp_pprof_options options = options_for(&window, BOTH);
     rpp_byte_buffer whole, again;
     rpp_byte_buffer_init(&whole, 64 << 20);
@@ -492,12 +492,13 @@ TEST(every_failing_allocation_is_reported)
 
 TEST(a_full_sink_ends_it)
 {
-    window window = large_window(500);
+    test_window window = large_window(500);
     rpp_pprof_options options = options_for(&window, BOTH);
+    size_t rows = rpp_profile_row_count(window.profile);
     for (size_t ceiling = 0; ceiling < 60000; ceiling += 5000) {
         rpp_byte_buffer buffer;
         rpp_byte_buffer_init(&buffer, ceiling);
-        CHECK_INT(rpp_pprof_encode(window.profile, 0, 500, window.names, &options, 0, &buffer.sink, NULL), RPP_LIMIT);
+        CHECK_INT(rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &buffer.sink, NULL), RPP_LIMIT);
         rpp_byte_buffer_destroy(&buffer);
     }
     window_close(&window);

@@ -10,32 +10,32 @@
 #include "settings.h"
 #include "test.h"
 
-typedef struct window {
+typedef struct test_window {
     rpp_profile *profile;
     rpp_frame_names *names;
     rpp_settings *settings;
-} window;
+} test_window;
 
 #define WINDOW_TIME     UINT64_C(1700000000123456789)
 #define WINDOW_DURATION UINT64_C(10000000000)
 
-static inline window window_open(void)
+static inline test_window window_open(void)
 {
-    window window = {rpp_profile_new(&rpp_profile_default_limits), rpp_frame_names_new(10000), rpp_settings_new()};
+    test_window window = {rpp_profile_new(&rpp_profile_default_limits), rpp_frame_names_new(10000), rpp_settings_new()};
     CHECK(window.profile && window.names && window.settings);
     CHECK_OK(rpp_frame_names_ensure(window.names, 1000));
     rpp_profile_seal(window.profile, WINDOW_TIME, WINDOW_DURATION);
     return window;
 }
 
-static inline void window_close(window *window)
+static inline void window_close(test_window *window)
 {
     rpp_profile_free(window->profile);
     rpp_frame_names_free(window->names);
     rpp_settings_free(window->settings);
 }
 
-static inline uint32_t window_frame(window *window, const char *name, const char *path, bool hidden)
+static inline uint32_t window_frame(test_window *window, const char *name, const char *path, bool hidden)
 {
     uint32_t id = rpp_frame_names_reserve(window->names);
     CHECK(id);
@@ -57,7 +57,7 @@ static inline rpp_label_set *window_labels(const char *const *texts)
     return set;
 }
 
-static inline void window_add(window *window, rpp_sample sample, const rpp_location *stack, uint32_t depth,
+static inline void window_add(test_window *window, rpp_sample sample, const rpp_location *stack, uint32_t depth,
                               const char *const *labels)
 {
     sample.depth = depth;
@@ -68,7 +68,7 @@ static inline void window_add(window *window, rpp_sample sample, const rpp_locat
 }
 
 /* Settings as a user writes them; a mistake fails the test. */
-static inline void window_set(window *window, const char *option, const char *text)
+static inline void window_set(test_window *window, const char *option, const char *text)
 {
     rpp_mistakes mistakes = {0};
     CHECK_OK(rpp_settings_set_text(window->settings, option, text, NULL, &mistakes));
