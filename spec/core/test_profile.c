@@ -176,6 +176,75 @@ TEST(with_no_room_at_all_totals_are_true)
     rpp_profile_free(profile);
 }
 
+/* --- leftover time --- */
+
+TEST(a_remainder_goes_where_its_thread_was_last_seen_so)
+{
+    rpp_location first = {100, 1}, second = {200, 1}, end = {RPP_FRAME_UNKNOWN, 0};
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    rpp_sample sample = sample_of(1, 10, 7, RPP_STATE_RUNNING, 1);
+    CHECK_OK(rpp_profile_add(profile, &sample, &first));
+    CHECK_OK(rpp_profile_add(profile, &sample, &second));
+    sample.remainder = true;
+    CHECK_OK(rpp_profile_add(profile, &sample, &end));
+    CHECK_INT(rpp_profile_row_count(profile), 2);
+    CHECK_INT(rpp_profile_rows(profile)[0].wall_ns, 10);
+    CHECK_INT(rpp_profile_rows(profile)[1].wall_ns, 20);
+    CHECK_INT(rpp_profile_rows(profile)[1].cpu_ns, 2);
+    CHECK_INT(leaf_of(profile, &rpp_profile_rows(profile)[1]), 200);
+
+    sample.remainder = false; /* back to a row that is known */
+    CHECK_OK(rpp_profile_add(profile, &sample, &first));
+    sample.remainder = true;
+    CHECK_OK(rpp_profile_add(profile, &sample, &end));
+    CHECK_INT(rpp_profile_rows(profile)[0].wall_ns, 30);
+    rpp_profile_free(profile);
+}
+
+TEST(a_remainder_keeps_thread_state_and_labels_apart)
+{
+    rpp_location leaf = {100, 1}, end = {RPP_FRAME_UNKNOWN, 0};
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    rpp_sample seen = sample_of(0, 10, 7, RPP_STATE_RUNNING, 1), left[3] = {seen, seen, seen};
+    CHECK_OK(rpp_profile_add(profile, &seen, &leaf));
+    left[0].thread_seq = 8;
+    left[1].state = RPP_STATE_BLOCKED;
+    left[2].labels = labels_of("v");
+    for (int i = 0; i < 3; i++) {
+        left[i].remainder = true;
+        CHECK_OK(rpp_profile_add(profile, &left[i], &end)); /* not seen so: the stack it brings */
+        CHECK_INT(leaf_of(profile, &rpp_profile_rows(profile)[i + 1]), RPP_FRAME_UNKNOWN);
+    }
+    CHECK_INT(rpp_profile_row_count(profile), 4);
+    CHECK_INT(rpp_profile_rows(profile)[0].wall_ns, 10);
+    rpp_label_set_release(left[2].labels);
+    rpp_profile_free(profile);
+}
+
+/* --- names --- */
+
+TEST(a_profile_is_named_when_all_its_frames_are)
+{
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    rpp_frame_names *names = rpp_frame_names_new(2000);
+    CHECK_OK(rpp_frame_names_ensure(names, 3));
+    uint32_t inner = rpp_frame_names_reserve(names), outer = rpp_frame_names_reserve(names);
+    uint32_t elsewhere = rpp_frame_names_reserve(names);
+    CHECK(inner && outer && elsewhere);
+    CHECK(rpp_profile_is_named(profile, names));
+
+    rpp_location stack[] = {{inner, 1}, {outer, 2}, {RPP_FRAME_TRUNCATED, 0}};
+    rpp_sample sample = sample_of(1, 1, 1, RPP_STATE_RUNNING, 3);
+    CHECK_OK(rpp_profile_add(profile, &sample, stack));
+    CHECK(!rpp_profile_is_named(profile, names));
+    CHECK_OK(rpp_frame_names_set(names, inner, "f", 1, "", 0, 0, false));
+    CHECK(!rpp_profile_is_named(profile, names));
+    CHECK_OK(rpp_frame_names_set(names, outer, "g", 1, "", 0, 0, false));
+    CHECK(rpp_profile_is_named(profile, names));
+    rpp_frame_names_free(names);
+    rpp_profile_free(profile);
+}
+
 /* --- the same as a plain list --- */
 
 enum { SAMPLES = 4000, VALUES = 6 };
@@ -259,6 +328,7 @@ static size_t check_totals(const rpp_profile_limits *limits, uint64_t seed, size
         rpp_sample sample =
             sample_of(some % 1000, some % 777, 1 + some % 5, (rpp_state)(some % RPP_STATE_COUNT), some % 3);
         sample.labels = values[some / 5 % VALUES];
+        sample.remainder = some / 30 % 4 == 0;
         expected[sample.state] += sample.cpu_ns + sample.wall_ns * 1000000;
         CHECK_OK(rpp_profile_add(profile, &sample, stack));
     }
