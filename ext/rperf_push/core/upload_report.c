@@ -72,21 +72,22 @@ static void tell_success(rpp_upload_report *report, uint64_t now_ns)
     report->failing = false;
 }
 
+/* The counts come last: whoever sees them sees the rest, too. */
 void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload, const rpp_delivery *delivery,
                            rpp_verdict verdict, uint64_t now_ns, uint64_t realtime_ns)
 {
     if (verdict == RPP_VERDICT_DELIVERED) {
-        rpp_stats_add(RPP_STAT_uploads_ok, 1);
+        tell_success(report, now_ns);
         rpp_stats_add(RPP_STAT_bytes_sent, payload->length);
         rpp_stats_set(RPP_STAT_last_upload_ok_at_ns, realtime_ns);
-        tell_success(report, now_ns);
+        rpp_stats_add(RPP_STAT_uploads_ok, 1);
     } else {
-        rpp_stats_add(verdict == RPP_VERDICT_RETRY ? RPP_STAT_uploads_retried : RPP_STAT_uploads_failed, 1);
-        count_reason(delivery);
         /* That a shutdown ended it is nobody's failure. */
         if (delivery->attempt.end != RPP_END_ABORTED) tell_failure(report, delivery, verdict, now_ns);
+        count_reason(delivery);
+        rpp_stats_add(verdict == RPP_VERDICT_RETRY ? RPP_STAT_uploads_retried : RPP_STAT_uploads_failed, 1);
     }
-    count_payload(verdict); /* last: whoever sees the payload's end sees the rest, too */
+    count_payload(verdict);
 }
 
 void rpp_upload_report_too_old(const rpp_payload *payload, uint64_t age_ns)

@@ -1,0 +1,255 @@
+/* test_backend_pyroscope.c - the push request byte by byte, its labels, and what the server's answers are made into. */
+#include <pb_decode.h>
+
+#include "alloc.h"
+#include "backend.h"
+#include "clock.h"
+#include "fake_http_client.h"
+#include "pairs.h"
+#include "push.pb.h"
+#include "test.h"
+
+static rpp_pair tags[3] = {{"region", "eu"}, {"env", "prod"}, {"empty", ""}};
+static const rpp_settings settings = {.application_name = "shop",
+                                      .server_address = "http://me:pw@pyro:4040/base/",
+                                      .tags = {tags, 3, 3}};
+static uint8_t profile[] = {0x1f, 0x8b, 0, 1, 2, 3, 0xff};
+static const rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1, .sequence = 1};
+
+static rpp_delivery deliver(const rpp_settings *with, fake_http_client *http)
+{
+    rpp_delivery delivery = {0};
+    rpp_backend *backend = rpp_backend_pyroscope_new(with, &http->client);
+    CHECK(backend);
+    CHECK_OK(backend->deliver(backend, &payload, 12345, &delivery));
+    backend->free(backend);
+    return delivery;
+}
+
+/* The labels as "name=value\n", decoded by a reader that shares no code with the writer. */
+typedef struct decoded {
+    char labels[8192];
+    char name[2048], value[4096];
+    uint8_t profile[64];
+    size_t profile_length;
+    unsigned series, samples;
+} decoded;
+
+static bool read_text(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    (void)field;
+    char *text = *arg;
+    size_t length = stream->bytes_left;
+    text[length] = '\0';
+    return pb_read(stream, (pb_byte_t *)text, length);
+}
+
+static bool read_profile(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    (void)field;
+    decoded *into = *arg;
+    into->profile_length = stream->bytes_left;
+    return into->profile_length <= sizeof into->profile && pb_read(stream, into->profile, stream->bytes_left);
+}
+
+static bool read_label(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    (void)field;
+    decoded *into = *arg;
+    push_v1_LabelPair pair = push_v1_LabelPair_init_zero;
+    pair.name = (pb_callback_t){.funcs.decode = read_text, .arg = into->name};
+    pair.value = (pb_callback_t){.funcs.decode = read_text, .arg = into->value};
+    if (!pb_decode(stream, push_v1_LabelPair_fields, &pair)) return false;
+    strcat(strcat(strcat(strcat(into->labels, into->name), "="), into->value), "\n");
+    return true;
+}
+
+static bool read_sample(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    (void)field;
+    decoded *into = *arg;
+    push_v1_RawSample sample = push_v1_RawSample_init_zero;
+    into->samples++;
+    sample.raw_profile = (pb_callback_t){.funcs.decode = read_profile, .arg = into};
+    return pb_decode(stream, push_v1_RawSample_fields, &sample);
+}
+
+static bool read_series(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    (void)field;
+    decoded *into = *arg;
+    push_v1_RawProfileSeries series = push_v1_RawProfileSeries_init_zero;
+    into->series++;
+    series.labels = (pb_callback_t){.funcs.decode = read_label, .arg = into};
+    series.samples = (pb_callback_t){.funcs.decode = read_sample, .arg = into};
+    return pb_decode(stream, push_v1_RawProfileSeries_fields, &series);
+}
+
+static void decode(const fake_http_client *http, decoded *into)
+{
+    push_v1_PushRequest request = push_v1_PushRequest_init_zero;
+    pb_istream_t stream = pb_istream_from_buffer((const pb_byte_t *)http->sent, http->sent_length);
+    memset(into, 0, sizeof *into);
+    request.series = (pb_callback_t){.funcs.decode = read_series, .arg = into};
+    CHECK(pb_decode(&stream, push_v1_PushRequest_fields, &request));
+}
+
+TEST(one_series_with_one_profile_to_the_push_address)
+{
+    static decoded sent;
+    fake_http_client http;
+    fake_http_client_init(&http);
+    rpp_delivery delivery = deliver(&settings, &http);
+    CHECK_INT(delivery.attempt.end, RPP_END_ANSWERED);
+    CHECK_INT(delivery.attempt.http_status, 200);
+    CHECK_STR(delivery.message, "");
+    CHECK_STR(http.url, "http://pyro:4040/base/push.v1.PusherService/Push");
+    CHECK_STR(http.sent_type, "application/proto");
+    CHECK_STR(http.headers, "");
+    CHECK_INT(http.deadline_ns, 12345);
+
+    decode(&http, &sent);
+    CHECK_INT(sent.series, 1);
+    CHECK_INT(sent.samples, 1);
+    CHECK_STR(sent.labels, "__name__=process_cpu\nservice_name=shop\n__delta__=false\nenv=prod\nregion=eu\n");
+    CHECK_INT(sent.profile_length, sizeof profile);
+    CHECK(memcmp(sent.profile, profile, sizeof profile) == 0);
+    fake_http_client_destroy(&http);
+}
+
+TEST(names_of_our_own_are_not_for_tags)
+{
+    rpp_pair more[] = {{"service_name", "other"}, {"__name__", "memory"}, {"__delta__", "true"}, {"pid", "mine"}};
+    rpp_settings with = settings;
+    static decoded sent;
+    char expected[256], hostname[128] = "";
+    fake_http_client http;
+    fake_http_client_init(&http);
+    with.tags = (rpp_pairs){more, 4, 4};
+    with.report_pid = with.report_hostname = true;
+    deliver(&with, &http);
+    decode(&http, &sent);
+    FILE *file = popen("uname -n", "r");
+    CHECK(file && fscanf(file, "%127s", hostname) == 1);
+    pclose(file);
+    snprintf(expected, sizeof expected,
+             "__name__=process_cpu\nservice_name=shop\n__delta__=false\nhostname=%s\npid=mine\n", hostname);
+    CHECK_STR(sent.labels, expected);
+    fake_http_client_destroy(&http);
+}
+
+TEST(values_are_cut_and_made_valid_and_the_name_is_never_empty)
+{
+    char value[5000];
+    memset(value, 'v', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    rpp_pair more[] = {{"long", value}, {"bad", "a\xff\xc3"}};
+    rpp_settings with = {.application_name = "", .server_address = "http://h", .tags = {more, 2, 2}};
+    static decoded sent;
+    fake_http_client http;
+    fake_http_client_init(&http);
+    deliver(&with, &http);
+    decode(&http, &sent);
+    CHECK(strstr(sent.labels, "service_name=unknown_service\n"));
+    CHECK(strstr(sent.labels, "bad=a??\n"));
+    CHECK_INT(strlen(strstr(sent.labels, "long=")), 5 + 2048 + 1);
+    fake_http_client_destroy(&http);
+}
+
+TEST(limits_are_below_what_the_server_refuses)
+{
+    fake_http_client http;
+    fake_http_client_init(&http);
+    rpp_backend *backend = rpp_backend_pyroscope_new(&settings, &http.client);
+    CHECK_STR(backend->name, "pyroscope");
+    CHECK_INT(backend->limits.max_samples, 15000);
+    CHECK(backend->limits.max_raw_bytes <= 1.9 * 1024 * 1024 && backend->limits.max_raw_bytes > 1900000);
+    CHECK_INT(backend->limits.max_age_ns, 55 * 60 * RPP_NS_PER_S);
+    CHECK(backend->legal_label_names);
+    backend->free(backend);
+}
+
+static rpp_delivery answered(int status, const char *type, const char *body)
+{
+    fake_http_client http;
+    fake_http_client_init(&http);
+    fake_http_client_answer(&http, status, type, body);
+    rpp_delivery delivery = deliver(&settings, &http);
+    fake_http_client_destroy(&http);
+    return delivery;
+}
+
+TEST(the_servers_message_reaches_the_user)
+{
+    CHECK_STR(answered(400, "application/json", "{\"code\":\"invalid_argument\",\"message\":\"no \\\"labels\\\"\"}").message,
+              "HTTP 400: no \"labels\"");
+    CHECK_STR(answered(400, "application/json", "{\"details\":[{\"message\":\"no\"}],\"message\":\"yes\"}").message,
+              "HTTP 400: yes");
+    CHECK_STR(answered(400, "text/plain", "  bad\r\n request \n").message, "HTTP 400: bad   request");
+    CHECK_STR(answered(400, "text/html", "<html>").message, "HTTP 400");
+    CHECK_STR(answered(503, NULL, NULL).message, "HTTP 503");
+    CHECK_STR(answered(400, "application/json", "{\"message\":\"cut of").message, "HTTP 400: cut of");
+    CHECK_STR(answered(400, "application/json", "{\"message\":12}").message, "HTTP 400: {\"message\":12}");
+    CHECK_STR(answered(400, "application/json", "{\"message\":\"\\u0041\\u00e4\\ud83d\"}").message, "HTTP 400: A??");
+}
+
+TEST(hints_say_what_to_do)
+{
+    CHECK(strstr(answered(401, "application/json", "{\"message\":\"no org id\"}").message,
+                 "no org id (set tenant_id"));
+    CHECK(strstr(answered(404, "text/plain", "404 page not found").message, "pyroscope_ingest"));
+    CHECK(strstr(answered(301, NULL, NULL).message, "redirects are not followed"));
+}
+
+TEST(a_message_is_cut_at_a_character_and_holds_no_controls)
+{
+    char body[1200] = "{\"message\":\"";
+    size_t length = strlen(body);
+    for (int i = 0; i < 200; i++, length += 2) memcpy(body + length, "\xc3\xa4", 2);
+    memcpy(body + length, "\"}", 3);
+    CHECK_INT(strlen(answered(400, "application/json", body).message), strlen("HTTP 400: ") + 300);
+    rpp_delivery odd = answered(400, "text/plain", "a\x1b[31m\x80");
+    CHECK_STR(odd.message, "HTTP 400: a?[31m?");
+    body[strlen("{\"message\":\"")] = 'x'; /* one byte earlier, a character would be split */
+    CHECK(strlen(answered(400, "application/json", body).message) <= strlen("HTTP 400: ") + 300);
+}
+
+TEST(only_a_429_about_size_is_for_ever)
+{
+    CHECK(answered(429, "application/json", "{\"message\":\"the Message Size exceeds the limit\"}").attempt.permanent);
+    CHECK(!answered(429, "application/json", "{\"message\":\"slow down\"}").attempt.permanent);
+    CHECK(!answered(503, "application/json", "{\"message\":\"message size\"}").attempt.permanent);
+}
+
+TEST(without_an_answer_the_client_speaks)
+{
+    fake_http_client http;
+    fake_http_client_init(&http);
+    http.attempt = (rpp_attempt){.end = RPP_END_NO_ANSWER, .sent_whole = true};
+    http.error = "no answer from pyro:4040 within 10.0 s";
+    http.timed_out = true;
+    rpp_delivery delivery = deliver(&settings, &http);
+    CHECK_INT(delivery.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(delivery.timed_out);
+    CHECK_STR(delivery.message, http.error);
+    fake_http_client_destroy(&http);
+}
+
+TEST(every_allocation_may_fail)
+{
+    for (size_t nth = 1;; nth++) {
+        rpp_delivery delivery = {0};
+        fake_http_client http;
+        fake_http_client_init(&http);
+        fake_http_client_answer(&http, 400, "text/plain", "no");
+        rpp_alloc_fail_at(nth);
+        rpp_backend *backend = rpp_backend_pyroscope_new(&settings, &http.client);
+        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &delivery) : RPP_NO_MEMORY;
+        bool failed = rpp_alloc_count() >= nth;
+        rpp_alloc_fail_at(0);
+        if (backend) backend->free(backend);
+        fake_http_client_destroy(&http);
+        CHECK_INT(status, failed ? RPP_NO_MEMORY : RPP_OK);
+        if (!failed) return;
+    }
+}
