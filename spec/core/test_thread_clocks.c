@@ -271,23 +271,19 @@ static void step(books *b)
     uint64_t some = rpp_random_next(&b->random) >> 8, passed = some >> (some % 45 + 11);
     rpp_state state = (rpp_state)(some % RPP_STATE_COUNT);
     switch (some / 8 % 4) {
-        case 0:
-            b->now += passed;
-            b->given_wall[b->labels][state] += passed;
-            rpp_thread_clocks_advance(&b->clocks, state, b->now);
-            break;
-        case 1:
-            b->cpu += passed;
-            b->given_cpu += passed;
-            rpp_thread_clocks_read(&b->clocks, b->cpu);
-            CHECK_INT(rpp_thread_clocks_unread_ns(&b->clocks), 0);
-            break;
-        case 2:
-            take(b, &b->clocks.slots[some / 32 % RPP_LABEL_SLOTS], state);
-            break;
-        case 3:
-            switch_labels(b, some / 32 % SETS);
-            break;
+    case 0:
+        b->now += passed;
+        b->given_wall[b->labels][state] += passed;
+        rpp_thread_clocks_advance(&b->clocks, state, b->now);
+        break;
+    case 1:
+        b->cpu += passed;
+        b->given_cpu += passed;
+        rpp_thread_clocks_read(&b->clocks, b->cpu);
+        CHECK_INT(rpp_thread_clocks_unread_ns(&b->clocks), 0);
+        break;
+    case 2: take(b, &b->clocks.slots[some / 32 % RPP_LABEL_SLOTS], state); break;
+    case 3: switch_labels(b, some / 32 % SETS); break;
     }
 }
 

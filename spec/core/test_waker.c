@@ -97,7 +97,8 @@ enum { TURNS = 20000 };
 static void play(ping_pong *game, uint32_t side)
 {
     for (uint32_t turn = side; turn < TURNS; turn += 2) {
-        while (atomic_load_explicit(&game->turn, memory_order_acquire) != turn) rpp_waker_wait(&game->to[side], FOREVER);
+        while (atomic_load_explicit(&game->turn, memory_order_acquire) != turn)
+            rpp_waker_wait(&game->to[side], FOREVER);
         game->turns[0]++;
         game->turns[1]--;
         atomic_store_explicit(&game->turn, turn + 1, memory_order_release);

@@ -35,7 +35,7 @@ struct rpp_pipeline {
     rpp_waker waker;
 
     /* collector only */
-    rpp_profile *open[2]; /* by the window's lowest bit */
+    rpp_profile *open[2]; /* by the window's lowest bit; NULL until its first sample */
     uint64_t window_start_ns, due_ns, settled_since_ns;
     uint64_t realtime_offset_ns; /* realtime = monotonic + this, modulo 2^64 */
 
@@ -77,10 +77,7 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
     p->clock = options->clock ? options->clock : &rpp_system_clock;
     p->names = names;
     p->buffer = rpp_sample_buffer_new(options->buffer_half_bytes);
-    p->open[0] = rpp_profile_new(&options->limits);
-    if (!p->buffer || !p->open[0]) {
-        rpp_profile_free(p->open[0]);
-        rpp_sample_buffer_free(p->buffer);
+    if (!p->buffer) {
         rpp_free(p);
         return NULL;
     }
@@ -204,9 +201,7 @@ static void ask_for_work(rpp_pipeline *p, unsigned activity)
 /* Named so that a backtrace of an idle process explains itself. */
 static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
 {
-    atomic_store(&p->asleep, true);
     rpp_waker_wait(&p->waker, monotonic(p) + DEEP_SLEEP_NS);
-    atomic_store(&p->asleep, false);
 }
 
 static void collector_waits_for_the_next_tick(rpp_pipeline *p)
@@ -219,6 +214,8 @@ static void *collector_main(void *context)
     rpp_pipeline *p = context;
     unsigned quiet = 0;
     while (!is_stopping(p)) {
+        /* Before the question: a thread that runs after the answer ends the sleep that may follow. */
+        atomic_store(&p->asleep, quiet > 0);
         unsigned activity = p->seams.activity(p->seams.context);
         quiet = activity ? 0 : quiet + 1;
         drain(p);
