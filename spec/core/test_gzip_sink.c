@@ -84,6 +84,30 @@ TEST(a_full_target_fails_it_for_good)
     rpp_byte_buffer_destroy(&buffer);
 }
 
+typedef struct flaky_sink {
+    rpp_byte_sink sink;
+    int failures_left;
+} flaky_sink;
+
+static rpp_status fail_for_a_while(rpp_byte_sink *sink, const void *bytes, size_t length)
+{
+    (void)bytes, (void)length;
+    return ((flaky_sink *)sink)->failures_left-- > 0 ? RPP_IO : RPP_OK;
+}
+
+TEST(nothing_is_written_after_a_gap)
+{
+    flaky_sink flaky = {{fail_for_a_while}, 1};
+    uint8_t *bytes = material(200000);
+    rpp_gzip_sink *gzip = rpp_gzip_sink_new(&flaky.sink, 1);
+    CHECK_INT(rpp_byte_sink_write(rpp_gzip_sink_as_sink(gzip), bytes, 200000), RPP_IO);
+    CHECK_INT(rpp_byte_sink_write(rpp_gzip_sink_as_sink(gzip), bytes, 200000), RPP_IO);
+    CHECK_INT(rpp_gzip_sink_finish(gzip), RPP_IO);
+    CHECK_INT(flaky.failures_left, 0); /* asked once only */
+    rpp_gzip_sink_free(gzip);
+    free(bytes);
+}
+
 TEST(may_be_freed_half_way)
 {
     rpp_byte_buffer buffer;

@@ -45,7 +45,7 @@ static rpp_status run_deflate(rpp_gzip_sink *gzip, int flush)
 
         rpp_status status = rpp_byte_sink_write(gzip->target, gzip->output, sizeof gzip->output - stream->avail_out);
         if (status != RPP_OK) return status;
-        if (flush == Z_FINISH ? result == Z_STREAM_END : stream->avail_out != 0) return RPP_OK;
+        if (stream->avail_out != 0 || result == Z_STREAM_END) return RPP_OK;
     }
 }
 
