@@ -18,6 +18,7 @@ end
 require_relative "rperf_push/configuration"
 require_relative "rperf_push/configuration_error"
 require_relative "rperf_push/environment"
+require_relative "rperf_push/on_demand"
 
 # A continuous profiler: every process samples its own CPU and wall time and pushes a pprof to a backend at every interval.
 #
@@ -38,7 +39,7 @@ module RperfPush
     # @return [Boolean] true when the configuration is valid (it then runs, unless `enabled` is false)
     def configure(&block)
       configuration = configuration_from(&block)
-      mistakes = start(configuration)
+      mistakes = apply(configuration)
       configuration.log_error("not started: #{mistakes.join("; ")}") if mistakes.any?
       mistakes.empty?
     end
@@ -49,7 +50,7 @@ module RperfPush
     # @return [true]
     # @raise [ConfigurationError] with all that is wrong, one line for each mistake
     def configure!(&block)
-      mistakes = start(configuration_from(&block))
+      mistakes = apply(configuration_from(&block))
       raise ConfigurationError, mistakes if mistakes.any?
 
       true
@@ -106,6 +107,56 @@ module RperfPush
       Native.labels
     end
 
+    # Profiles on demand, beside the continuous session if that runs. With a block: profiles it and returns its data.
+    #
+    # @param frequency [Integer] Hz, 1..10,000
+    # @param mode [Symbol, Array<Symbol>] :cpu, :wall, or both: then the weight is CPU time and wall time is under :values
+    # @param lines [Boolean] frames become [path, label, line]
+    # @param aggregate [Boolean] false keeps every capture, under :raw_samples
+    # @param defer [Boolean] nothing is sampled, or paid for, outside of {profile} blocks
+    # @param engine [Symbol] :auto, :signal, :safepoint
+    # @return [Hash, true] with a block what {stop} returns
+    # @raise [RuntimeError] when it runs already; the first one goes on
+    # @raise [ArgumentError]
+    def start(frequency: 1000, mode: :cpu, lines: false, aggregate: true, defer: false, engine: :auto)
+      OnDemand.start(frequency:, mode:, lines:, aggregate:, defer:, engine:)
+      return true unless block_given?
+
+      begin
+        yield
+      ensure
+        data = stop
+      end
+      data
+    end
+
+    # Ends what {start} began.
+    #
+    # @return [Hash, nil] nil when nothing ran. Weights and times in nanoseconds. :aggregated_samples has
+    #   [frames, weight, thread_seq, label_set_id] for each stack, thread and label set; frames are [path, label], leaf first;
+    #   label_set_id is the index in :label_sets. Waiting and GC are labels there: %GVL => blocked/wait, %GC => mark/sweep
+    def stop
+      OnDemand.complete(Native.stop)
+    end
+
+    # What {stop} would return now; profiling goes on.
+    #
+    # @param clear [Boolean] begin anew after this
+    # @return [Hash, nil]
+    def snapshot(clear: false)
+      OnDemand.complete(Native.snapshot(clear))
+    end
+
+    # Samples while the block runs, all threads, and labels the calling one; only labels it when sampling is on anyway.
+    #
+    # @raise [RuntimeError] when {start} was not called
+    # @raise [ArgumentError] without a block
+    def profile(**labels, &block)
+      raise ArgumentError, "profile needs a block" unless block
+
+      Native.profile { labels.empty? ? yield : Native.with_labels(labels, &block) }
+    end
+
     private
 
     def configuration_from
@@ -113,7 +164,7 @@ module RperfPush
     end
 
     # @return [Array<String>] mistakes; when there are any, nothing was changed
-    def start(configuration)
+    def apply(configuration)
       given = configuration.given
       texts = Environment.new(ENV).texts.except(*given.keys)
       configuration.mistakes_among(Native.configure(given, texts, configuration.usable_logger))

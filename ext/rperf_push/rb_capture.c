@@ -9,8 +9,10 @@
 
 /* The collector holds a buffer's lock for an instant; a second outlet is worth that wait. */
 #define PUSH_TRIES 100
+/* No capture takes longer, unless the thread is taken off its core meanwhile. */
+#define CAPTURE_MAX_NS (100 * RPP_NS_PER_US)
 
-rb_rpp_capture_options rb_rpp_capturing;
+rb_rpp_capture_options rb_rpp_capturing = {.resting = true};
 
 static struct {
     rpp_pipeline *pipeline;
@@ -19,6 +21,7 @@ static struct {
 
 /* The stack being captured. `busy` keeps a handler out that interrupts a capture. */
 static volatile bool busy;
+static unsigned overheads; /* begun and not ended */
 static VALUE frames[RPP_MAX_DEPTH + 1];
 static int lines[RPP_MAX_DEPTH + 1];
 static rpp_location locations[RPP_MAX_DEPTH + 1];
@@ -50,6 +53,7 @@ void rb_rpp_capture_forget_after_fork(void)
 {
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_outlet_set_pipeline(outlet, NULL);
     busy = false;
+    overheads = 0;
 }
 
 bool rb_rpp_capture_is_busy(void)
@@ -134,6 +138,19 @@ static bool push(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, uint32
     return true;
 }
 
+uint64_t rb_rpp_overhead_begin(void)
+{
+    overheads++;
+    return rpp_monotonic_ns();
+}
+
+void rb_rpp_overhead_end(uint64_t began, uint64_t max_ns)
+{
+    if (--overheads) return;
+    uint64_t took = rpp_monotonic_ns() - began;
+    rpp_stats_add(RPP_STAT_overhead_ns, took < max_ns ? took : max_ns);
+}
+
 static bool begin(void)
 {
     if (!busy) return busy = true;
@@ -141,33 +158,35 @@ static bool begin(void)
     return false;
 }
 
-static void end(uint64_t began_ns)
+static void end(uint64_t began)
 {
     uint32_t unnamed = rb_rpp_frames_unnamed();
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS && unnamed; outlet++) {
         if (outlets[outlet].on) rpp_pipeline_set_unnamed(outlets[outlet].pipeline, unnamed);
     }
     rpp_stats_add(RPP_STAT_samples_captured, 1);
-    rpp_stats_add(RPP_STAT_overhead_ns, rpp_monotonic_ns() - began_ns);
+    rb_rpp_overhead_end(began, CAPTURE_MAX_NS);
     busy = false;
 }
 
-void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count, uint64_t now)
+void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count)
 {
     if (!begin()) return;
+    uint64_t began = rb_rpp_overhead_begin();
     uint32_t depth = walk(t, true);
     rpp_clock_slot *slot = rpp_thread_clocks_current(&t->clocks);
     for (size_t i = 0; i < count && depth; i++) push(t, slot, states[i], depth, false);
-    end(now);
+    end(began);
 }
 
-bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot, uint64_t now)
+bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot)
 {
     if (!begin()) return false;
+    uint64_t began = rb_rpp_overhead_begin();
     uint32_t depth = walk(t, true);
     bool done = depth > 0;
     for (rpp_state state = 0; state < RPP_STATE_COUNT && done; state++) done = push(t, slot, state, depth, true);
-    end(now);
+    end(began);
     return done;
 }
 
@@ -225,11 +244,13 @@ static bool push_all(rb_rpp_thread *t, uint32_t depth, rb_rpp_occasion when)
 bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, const rpp_state *gc, uint64_t boundary, rb_rpp_occasion when)
 {
     if (!begin()) return false;
-    uint64_t began = rpp_monotonic_ns();
+    uint64_t began = rb_rpp_overhead_begin();
     bool was_busy = t->busy;
     t->busy = true;
-    rb_rpp_thread_advance(t, gc, boundary);
-    rb_rpp_thread_read_cpu(t);
+    if (!rb_rpp_capturing.resting) {
+        rb_rpp_thread_advance(t, gc, boundary);
+        rb_rpp_thread_read_cpu(t);
+    }
     bool has_stack = t->in_ruby && when != RB_RPP_THREAD_END;
     uint32_t depth = has_stack ? walk(t, is_current) : unknown_stack();
     bool done = depth && push_all(t, depth, when);

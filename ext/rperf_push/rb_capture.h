@@ -22,6 +22,7 @@ typedef struct rb_rpp_capture_options {
     uint64_t period_ns;
     uint64_t carry_max_ns; /* leftover running time up to this waits for the next tick instead of going to where it waits */
     bool lines;
+    bool resting; /* no outlet is on: clocks stand still, with what they hold */
 } rb_rpp_capture_options;
 
 /* How far a thread's clocks are emptied. */
@@ -42,10 +43,15 @@ void rb_rpp_capture_forget_after_fork(void);
 /* Whether a capture is being made, so that a handler that interrupts it must keep out. */
 bool rb_rpp_capture_is_busy(void);
 
+/* Time of ours on an application thread, from begin to end, the outermost pair only. At most `max_ns` is counted: what is
+ * beyond was spent waiting for a core. */
+uint64_t rb_rpp_overhead_begin(void);
+void rb_rpp_overhead_end(uint64_t began_ns, uint64_t max_ns);
+
 /* Captures the calling thread's stack once and gives it the current slot's clocks of these states. */
-void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count, uint64_t now_ns);
+void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count);
 /* Pushes all that a slot holds, to the calling thread's stack of this moment. False: no room. */
-bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot, uint64_t now_ns);
+bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot);
 
 /* Wall time up to now goes to what the thread is doing; `gc` when it is in the GC. */
 void rb_rpp_thread_advance(rb_rpp_thread *t, const rpp_state *gc, uint64_t now_ns);

@@ -67,6 +67,20 @@ static void settle_if_late(rb_rpp_thread *t)
     }
 }
 
+static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns, rb_rpp_occasion when)
+{
+    const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
+        if (!settle(t, outlet, t == current, when)) {
+            rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
+            return false;
+        }
+        if (rpp_monotonic_ns() - began > budget_ns) return false;
+    }
+    return true;
+}
+
 static bool rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion when)
 {
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
@@ -75,15 +89,11 @@ static bool rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
         if (rpp_pipeline_begin_rotation(pipeline, began) != RPP_OK) return false;
         rb_rpp_frames_next_window();
     }
-    const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
-        if (!settle(t, outlet, t == current, when)) {
-            rpp_pipeline_wake(pipeline);
-            return false;
-        }
-        if (rpp_monotonic_ns() - began > budget_ns) return false;
-    }
+    bool resting = rb_rpp_capturing.resting; /* then what the clocks hold is the paused outlet's */
+    if (resting) rb_rpp_outlet_switch(outlet, true);
+    bool done = settle_all_late(outlet, began, budget_ns, when);
+    if (resting) rb_rpp_outlet_switch(outlet, false);
+    if (!done) return false;
     rpp_pipeline_end_rotation(pipeline);
     return true;
 }
@@ -115,7 +125,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     if (t->clocks.unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
     if (t->in_ruby && (has_gathered(t, RPP_STATE_BLOCKED) || has_gathered(t, RPP_STATE_WAITING))) {
         rb_rpp_thread_read_cpu(t);
-        rb_rpp_capture(t, off_gvl, 2, now);
+        rb_rpp_capture(t, off_gvl, 2);
     }
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
@@ -191,7 +201,7 @@ void rb_rpp_sampler_labels_changed(rpp_label_set *labels)
         advance(t, now);
         if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
         rpp_clock_slot *in_the_way = rpp_thread_clocks_slot_in_the_way(&t->clocks, labels);
-        if (in_the_way && !rb_rpp_capture_slot(t, in_the_way, now)) {
+        if (in_the_way && !rb_rpp_capture_slot(t, in_the_way)) {
             rpp_stats_add(RPP_STAT_time_lost_ns, in_the_way->wall_ns[RPP_STATE_RUNNING]);
         }
     }
@@ -266,7 +276,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
             if (has_gathered(t, RPP_STATE_GC_MARKING) || has_gathered(t, RPP_STATE_GC_SWEEPING)) {
                 static const rpp_state gc_states[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
                 rb_rpp_thread_read_cpu(t);
-                rb_rpp_capture(t, gc_states, 2, now);
+                rb_rpp_capture(t, gc_states, 2);
             }
             break;
     }
@@ -304,7 +314,7 @@ static void capture_running(rb_rpp_thread *t)
     settle_if_late(t);
     advance(t, now);
     rb_rpp_thread_read_cpu(t);
-    rb_rpp_capture(t, states, 1, now);
+    rb_rpp_capture(t, states, 1);
     atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
     t->busy = false;
 }
@@ -338,7 +348,7 @@ static void job(void *unused)
     void (*request)(void) = atomic_exchange(&requested, NULL);
     if (request) request();
 
-    uint64_t began = rpp_monotonic_ns();
+    uint64_t began = rb_rpp_overhead_begin();
     unsigned work = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
@@ -351,7 +361,7 @@ static void job(void *unused)
     bool can_capture = t && t->in_ruby && !t->ended && atomic_load_explicit(&sampling, memory_order_acquire);
     if (can_capture && (work & RPP_WORK_TICK)) capture_running(t);
     if (work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
-    if (work) rpp_stats_add(RPP_STAT_overhead_ns, rpp_monotonic_ns() - began);
+    rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
 
 /* --- seams of the pipelines: the collectors call these --- */
@@ -378,7 +388,8 @@ const rpp_pipeline_seams rb_rpp_sampler_seams = {.ask = ask, .activity = activit
 static void combine_options(void)
 {
     rb_rpp_capture_options *combined = &rb_rpp_capturing;
-    *combined = (rb_rpp_capture_options){.period_ns = UINT64_MAX, .carry_max_ns = UINT64_MAX};
+    *combined = (rb_rpp_capture_options){
+        .period_ns = UINT64_MAX, .carry_max_ns = UINT64_MAX, .resting = combined->resting};
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (!rb_rpp_outlet_pipeline(outlet)) continue;
         const rb_rpp_sampler_options *o = &wanted[outlet];
@@ -407,6 +418,7 @@ static void begin_sampling(void)
         if (t->in_ruby) rb_rpp_timer_start(t);
     }
     in_gc = NULL;
+    rb_rpp_capturing.resting = false;
     atomic_store(&running, current);
     atomic_store(&ran, true);
     atomic_store_explicit(&sampling, true, memory_order_release);
@@ -423,6 +435,7 @@ static void end_sampling(void)
     }
     atomic_store(&sampling, false);
     atomic_store(&running, NULL);
+    rb_rpp_capturing.resting = true;
 }
 
 /* What was gathered so far belongs to the outlets that are on now. */
@@ -467,7 +480,14 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
                            bool paused)
 {
     bool first = !rb_rpp_sampler_is_attached();
-    if (any_on()) push_all_threads();
+    if (any_on()) {
+        push_all_threads();
+    } else if (!first) { /* the other one is paused: what the clocks hold is its own */
+        rb_rpp_outlet other = outlet == RB_RPP_CONTINUOUS ? RB_RPP_ON_DEMAND : RB_RPP_CONTINUOUS;
+        rb_rpp_outlet_switch(other, true);
+        push_all_threads();
+        rb_rpp_outlet_switch(other, false);
+    }
     wanted[outlet] = *options;
     rb_rpp_outlet_set_pipeline(outlet, pipeline);
     combine_options();
@@ -507,6 +527,24 @@ bool rb_rpp_sampler_settle(rb_rpp_outlet outlet)
     return true;
 }
 
+static void *nap(void *unused)
+{
+    struct timespec a_moment = {0, (long)RPP_NS_PER_MS};
+    nanosleep(&a_moment, NULL);
+    return NULL;
+}
+
+bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
+{
+    const rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+    while (pipeline && !rb_rpp_sampler_settle(outlet)) {
+        if (rpp_monotonic_ns() >= deadline_ns) return false;
+        rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
+        if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
+    }
+    return pipeline != NULL;
+}
+
 const char *rb_rpp_sampler_engine(void)
 {
     return by_signal ? "signal" : "safepoint";
@@ -525,6 +563,7 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     atomic_store(&sampling, false);
     atomic_store(&running, NULL);
     in_gc = NULL;
+    rb_rpp_capturing.resting = true;
     rb_rpp_capture_forget_after_fork();
     rb_rpp_timers_forget_after_fork();
     atomic_store(&restart_in_child, restart);

@@ -52,6 +52,9 @@ bool rb_rpp_sampler_is_attached(void);
 /* Ends the outlet's window: settles all threads and names all frames. False: the collector is still busy with the last
  * window, or its buffer is full; let go of the GVL for a moment and call again. */
 bool rb_rpp_sampler_settle(rb_rpp_outlet outlet);
+/* As settle, again and again until the deadline (monotonic), letting go of the GVL in between. False: it passed, or the
+ * outlet was detached meanwhile. In a method only. */
+bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns);
 /* The labels of the running fiber are these now (borrowed). */
 void rb_rpp_sampler_labels_changed(rpp_label_set *labels);
 /* "signal" or "safepoint": the one at work. */

@@ -16,6 +16,7 @@
 #include "core/uploader.h"
 #include "rb_frames.h"
 #include "rb_log.h"
+#include "rb_on_demand.h"
 #include "rb_sampler.h"
 #include "rb_settings.h"
 #include "rb_threads.h"
@@ -134,23 +135,6 @@ typedef struct waiting {
     rpp_status status;
 } waiting;
 
-static void *nap(void *unused)
-{
-    usleep(1000);
-    return NULL;
-}
-
-/* Ends the window now. The collector needs moments without us in between when there is much to take over. */
-static bool settle_until(uint64_t deadline_ns)
-{
-    while (!rb_rpp_sampler_settle(RB_RPP_CONTINUOUS)) {
-        if (rpp_monotonic_ns() >= deadline_ns) return false;
-        rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
-        if (!rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS)) return false; /* stopped by someone else meanwhile */
-    }
-    return true;
-}
-
 static void *stop_threads(void *argument)
 {
     waiting *w = argument;
@@ -164,7 +148,7 @@ static void *stop_threads(void *argument)
 static void session_stop(session *s, uint64_t timeout_ns)
 {
     waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns};
-    if (rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline) settle_until(w.deadline_ns);
+    if (rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline) rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns);
     rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
     rb_thread_call_without_gvl(stop_threads, &w, NULL, NULL);
     if (w.status == RPP_OK) {
@@ -224,6 +208,7 @@ static void after_fork_in_child(void)
     }
     rpp_stats_reset();
     if (was_running || settings_for_child) rpp_stats_add(RPP_STAT_forks, 1);
+    rb_rpp_on_demand_forget_after_fork();
     rb_rpp_sampler_forget_after_fork(restart_in_child);
 }
 
@@ -307,7 +292,7 @@ static VALUE native_flush(VALUE self, VALUE timeout)
     waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns_of(timeout, 5 * RPP_NS_PER_S)};
     if (!s) return Qfalse;
     s->flushing++;
-    w.status = settle_until(w.deadline_ns) ? RPP_OK : RPP_TIMEOUT;
+    w.status = rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns) ? RPP_OK : RPP_TIMEOUT;
     if (w.status == RPP_OK && s == current) {
         w.window = rpp_pipeline_window(s->pipeline);
         rb_thread_call_without_gvl(wait_delivered, &w, NULL, NULL);

@@ -7,12 +7,13 @@
  *   core/exporter, pprof_encoder, gzip_sink  a payload
  *   core/payload_queue, uploader, backend_*  on its way
  *
- *   rb_session holds the chain together; rb_settings, rb_labels and rb_log are its Ruby side.
+ *   rb_session holds the chain together, rb_on_demand (core/recording) the one that stays in the process; rb_settings, rb_labels and rb_log are its Ruby side.
  */
 #include "rb_compat.h"
 #include "rb_frames.h"
 #include "rb_labels.h"
 #include "rb_log.h"
+#include "rb_on_demand.h"
 #include "rb_sampler.h"
 #include "rb_session.h"
 
@@ -32,4 +33,5 @@ void Init_rperf_push(void)
     rb_rpp_log_init();
     rb_rpp_labels_init(native);
     rb_rpp_session_init(native);
+    rb_rpp_on_demand_init(native);
 }

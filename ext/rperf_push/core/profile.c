@@ -29,6 +29,7 @@ struct rpp_profile {
     rpp_label_sets *label_sets;
     uint32_t overflow_stack;
     uint32_t max_rows;
+    bool separate_rows;
     rpp_row *rows; /* always with room for the last rows that are still to come */
     size_t row_count, row_capacity;
     size_t last_rows[RPP_STATE_COUNT]; /* where what finds no row goes, or NO_ROW */
@@ -55,6 +56,7 @@ rpp_profile *rpp_profile_new(const rpp_profile_limits *limits)
     rpp_stack_limits stacks = with_overflow_stack(limits->stacks);
     rpp_location overflow = {RPP_FRAME_OVERFLOW, 0};
     profile->max_rows = limits->max_rows;
+    profile->separate_rows = limits->separate_rows;
     for (int state = 0; state < RPP_STATE_COUNT; state++) profile->last_rows[state] = NO_ROW;
 
     rpp_status status = RPP_NO_MEMORY;
@@ -105,14 +107,17 @@ static rpp_row *append(rpp_profile *profile, rpp_row key)
 static rpp_row *row_of(rpp_profile *profile, rpp_row key)
 {
     uint32_t hash = hash_key(&key);
-    uint32_t known = rpp_hash_index_find(&profile->by_key, hash, is_row, profile, &key);
-    if (known != RPP_INDEX_NONE) return &profile->rows[known];
-
+    if (!profile->separate_rows) {
+        uint32_t known = rpp_hash_index_find(&profile->by_key, hash, is_row, profile, &key);
+        if (known != RPP_INDEX_NONE) return &profile->rows[known];
+    }
     if (profile->row_count - profile->last_row_count >= profile->max_rows) return NULL;
     size_t needed = profile->row_count + 1 + (RPP_STATE_COUNT - profile->last_row_count);
     if (rpp_grow((void **)&profile->rows, &profile->row_capacity, needed, sizeof *profile->rows) != RPP_OK) return NULL;
-    if (rpp_hash_index_reserve(&profile->by_key, 1) != RPP_OK) return NULL;
-    rpp_hash_index_add(&profile->by_key, hash, (uint32_t)profile->row_count);
+    if (!profile->separate_rows) {
+        if (rpp_hash_index_reserve(&profile->by_key, 1) != RPP_OK) return NULL;
+        rpp_hash_index_add(&profile->by_key, hash, (uint32_t)profile->row_count);
+    }
     return append(profile, key);
 }
 

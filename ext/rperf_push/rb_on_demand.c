@@ -1,0 +1,208 @@
+/* rb_on_demand.c - the session on demand: start, stop, snapshot, profile; its result is a Ruby Hash. */
+#include "rb_on_demand.h"
+
+#include "core/alloc.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/pipeline.h"
+#include "core/recording.h"
+#include "core/stats.h"
+#include "rb_frames.h"
+#include "rb_recorded.h"
+#include "rb_sampler.h"
+
+#define BUFFER_HALF_BYTES (1024 * 1024)
+/* Windows only keep the tables small here: what they hold is added up. */
+#define WINDOW_NS (10 * RPP_NS_PER_S)
+#define PATIENCE_NS (30 * RPP_NS_PER_S)
+
+typedef struct on_demand {
+    rpp_pipeline *pipeline;
+    rpp_recording *recording;
+    rb_rpp_shape shape;
+    uint32_t frequency;
+    bool deferred;
+    unsigned profiling; /* profile blocks under way */
+    uint64_t start_ns, started_at_ns; /* epoch, monotonic */
+    uint64_t overhead_before_ns, ticks_before;
+} on_demand;
+
+static on_demand *session;
+
+static void deliver(rpp_profile *profile, void *context)
+{
+    const on_demand *s = context;
+    if (rpp_recording_add(s->recording, profile, rb_rpp_frames_names()) != RPP_OK) {
+        rpp_log(RPP_LOG_ERROR, "out of memory: a window of the session on demand is incomplete");
+    }
+    rpp_profile_free(profile);
+}
+
+static void begin_counting(on_demand *s)
+{
+    s->start_ns = rpp_realtime_ns();
+    s->started_at_ns = rpp_monotonic_ns();
+    s->overhead_before_ns = rpp_stats_get(RPP_STAT_overhead_ns);
+    s->ticks_before = rpp_stats_get(RPP_STAT_ticks);
+}
+
+static void session_free(on_demand *s)
+{
+    rpp_pipeline_free(s->pipeline);
+    rpp_recording_free(s->recording);
+    rpp_free(s);
+}
+
+static on_demand *session_new(const rb_rpp_shape *shape, uint32_t frequency)
+{
+    on_demand *s = rpp_calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->shape = *shape;
+    s->frequency = frequency;
+    rpp_pipeline_options options = {
+        .interval_ns = WINDOW_NS,
+        .period_ns = RPP_NS_PER_S / frequency,
+        .buffer_half_bytes = BUFFER_HALF_BYTES,
+        .limits = rpp_profile_default_limits,
+    };
+    options.limits.separate_rows = shape->separate;
+    rpp_pipeline_seams seams = rb_rpp_sampler_seams;
+    seams.deliver = deliver;
+    seams.context = s;
+    s->recording = rpp_recording_new(shape->separate);
+    s->pipeline = rpp_pipeline_new(&options, &seams, rb_rpp_frames_names());
+    if (s->recording && s->pipeline && rpp_pipeline_start(s->pipeline) == RPP_OK) return s;
+    session_free(s);
+    return NULL;
+}
+
+typedef struct waiting {
+    rpp_pipeline *pipeline;
+    uint64_t deadline_ns;
+    bool stop;
+    rpp_status status;
+} waiting;
+
+static void *wait_without_gvl(void *argument)
+{
+    waiting *w = argument;
+    w->status = w->stop ? rpp_pipeline_stop(w->pipeline, w->deadline_ns)
+                        : rpp_pipeline_wait_delivered(w->pipeline, rpp_pipeline_window(w->pipeline), w->deadline_ns);
+    return NULL;
+}
+
+/* All that was sampled until now is in the recording. */
+static void bring_in(on_demand *s)
+{
+    waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + PATIENCE_NS};
+    if (!rb_rpp_settle_until(RB_RPP_ON_DEMAND, w.deadline_ns)) return;
+    rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
+}
+
+static VALUE mode_symbols(unsigned mode)
+{
+    VALUE cpu = ID2SYM(rb_intern("cpu")), wall = ID2SYM(rb_intern("wall"));
+    if (mode == RPP_MODE_CPU) return cpu;
+    return mode == RPP_MODE_WALL ? wall : rb_ary_new_from_args(2, cpu, wall);
+}
+
+static void put(VALUE hash, const char *key, VALUE value)
+{
+    rb_hash_aset(hash, ID2SYM(rb_intern(key)), value);
+}
+
+static VALUE data_of(on_demand *s)
+{
+    VALUE data = rb_hash_new();
+    put(data, "mode", mode_symbols(s->shape.mode));
+    put(data, "frequency", UINT2NUM(s->frequency));
+    put(data, "start_time_ns", ULL2NUM(s->start_ns));
+    put(data, "duration_ns", ULL2NUM(rpp_monotonic_ns() - s->started_at_ns));
+    put(data, "trigger_count", ULL2NUM(rpp_stats_get(RPP_STAT_ticks) - s->ticks_before));
+    put(data, "sampling_time_ns", ULL2NUM(rpp_stats_get(RPP_STAT_overhead_ns) - s->overhead_before_ns));
+    rb_rpp_recorded_into(data, s->recording, &s->shape);
+    return data;
+}
+
+/* --- methods of Native: arguments were checked by Ruby --- */
+
+static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, VALUE aggregate, VALUE defer, VALUE engine)
+{
+    if (session) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
+    rb_rpp_shape shape = {.mode = NUM2UINT(mode), .lines = RTEST(lines), .separate = !RTEST(aggregate)};
+    on_demand *s = session_new(&shape, NUM2UINT(frequency));
+    if (!s) rb_memerror();
+    rb_rpp_sampler_options options = {.period_ns = RPP_NS_PER_S / s->frequency,
+                                      .window_ns = WINDOW_NS,
+                                      .lines = shape.lines,
+                                      .engine = (rpp_engine_kind)NUM2INT(engine)};
+    s->deferred = RTEST(defer);
+    begin_counting(s);
+    rb_rpp_sampler_attach(RB_RPP_ON_DEMAND, &options, s->pipeline, s->deferred);
+    session = s;
+    return Qtrue;
+}
+
+static VALUE native_stop(VALUE self)
+{
+    on_demand *s = session;
+    if (!s) return Qnil;
+    session = NULL; /* others may come while we wait without the GVL */
+    bring_in(s);
+    rb_rpp_sampler_detach(RB_RPP_ON_DEMAND);
+    waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + PATIENCE_NS, .stop = true};
+    rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
+    VALUE data = data_of(s);
+    if (w.status == RPP_OK) session_free(s);
+    return data;
+}
+
+static VALUE native_snapshot(VALUE self, VALUE clear)
+{
+    on_demand *s = session;
+    if (!s) return Qnil;
+    bring_in(s);
+    if (s != session) return Qnil; /* stopped meanwhile */
+    VALUE data = data_of(s);
+    if (RTEST(clear)) {
+        if (rpp_recording_clear(s->recording) != RPP_OK) rb_memerror();
+        begin_counting(s);
+    }
+    return data;
+}
+
+static VALUE end_profile(VALUE argument)
+{
+    on_demand *s = (on_demand *)argument;
+    if (s != session || --s->profiling) return Qnil;
+    if (s->deferred) rb_rpp_sampler_pause(RB_RPP_ON_DEMAND);
+    return Qnil;
+}
+
+static VALUE native_profile(VALUE self)
+{
+    on_demand *s = session;
+    if (!s) rb_raise(rb_eRuntimeError, "profiling is not started: call RperfPush.start first");
+    if (s->profiling++ == 0 && s->deferred) rb_rpp_sampler_resume(RB_RPP_ON_DEMAND);
+    return rb_ensure(rb_yield, Qundef, end_profile, (VALUE)s);
+}
+
+static VALUE native_is_recording(VALUE self)
+{
+    return session ? Qtrue : Qfalse;
+}
+
+/* The parent's stays as it is in the child's memory; its locks and tables may be half-way. */
+void rb_rpp_on_demand_forget_after_fork(void)
+{
+    session = NULL;
+}
+
+void rb_rpp_on_demand_init(VALUE native)
+{
+    rb_define_singleton_method(native, "start", native_start, 6);
+    rb_define_singleton_method(native, "stop", native_stop, 0);
+    rb_define_singleton_method(native, "snapshot", native_snapshot, 1);
+    rb_define_singleton_method(native, "profile", native_profile, 0);
+    rb_define_singleton_method(native, "recording?", native_is_recording, 0);
+}

@@ -1,0 +1,16 @@
+/* rb_on_demand.h - the session on demand: start, stop, snapshot, profile; its result is a Ruby Hash.
+ *
+ * It has a pipeline of its own beside the continuous session's, whose windows go into a recording instead of to a backend.
+ *
+ * Threads    methods of Native: under the GVL.
+ */
+#ifndef RB_ON_DEMAND_H
+#define RB_ON_DEMAND_H
+
+#include "rb_compat.h"
+
+void rb_rpp_on_demand_init(VALUE native);
+/* A forked child has none. */
+void rb_rpp_on_demand_forget_after_fork(void);
+
+#endif

@@ -1,0 +1,142 @@
+/* rb_recorded.c - a recording as the data Hash of the API: frames, weights, threads and label sets as Ruby objects. */
+#include "rb_recorded.h"
+
+#include <ruby/encoding.h>
+
+#include "core/settings.h"
+
+typedef struct builder {
+    const rb_rpp_shape *shape;
+    const rpp_recorded *recorded;
+    VALUE hash;
+    VALUE frames;     /* location -> [path, label] */
+    VALUE label_sets; /* the result */
+    VALUE set_ids;    /* label set and state -> index in label_sets */
+    VALUE seqs;       /* thread_seq of the process -> of this session */
+} builder;
+
+static void put(VALUE hash, const char *key, VALUE value)
+{
+    rb_hash_aset(hash, ID2SYM(rb_intern(key)), value);
+}
+
+static VALUE frame_of(const builder *b, rpp_location location)
+{
+    const rpp_frame_name *name = rpp_frame_names_get(b->recorded->names, location.frame);
+    VALUE path = rb_utf8_str_new(name ? name->path : "", name ? name->path_length : 0);
+    VALUE label = name ? rb_utf8_str_new(name->name, name->name_length) : rb_utf8_str_new_cstr("[unknown]");
+    VALUE pair[] = {path, label, UINT2NUM(location.line)};
+    return rb_ary_new_from_values(b->shape->lines ? 3 : 2, pair);
+}
+
+/* VM states are labels, as the guide names them. */
+static void add_state(VALUE labels, uint8_t state)
+{
+    static const char *const names[RPP_STATE_COUNT][2] = {
+        [RPP_STATE_BLOCKED] = {"%GVL", "blocked"},    [RPP_STATE_WAITING] = {"%GVL", "wait"},
+        [RPP_STATE_GC_MARKING] = {"%GC", "mark"}, [RPP_STATE_GC_SWEEPING] = {"%GC", "sweep"},
+    };
+    if (names[state][0]) put(labels, names[state][0], rb_utf8_str_new_cstr(names[state][1]));
+}
+
+static VALUE set_id_of(const builder *b, const rpp_row *row)
+{
+    VALUE key = ULL2NUM((uint64_t)row->labels << 8 | row->state), known = rb_hash_aref(b->set_ids, key);
+    if (!NIL_P(known)) return known;
+    const rpp_label_set *set = rpp_label_sets_get(rpp_profile_label_sets(b->recorded->profile), row->labels);
+    VALUE labels = rb_hash_new();
+    for (size_t i = 0; i < rpp_label_set_count(set); i++) {
+        rpp_label label = rpp_label_set_at(set, i);
+        rb_hash_aset(labels, ID2SYM(rb_intern3(label.key, label.key_length, rb_utf8_encoding())),
+                     rb_utf8_str_new(label.value, label.value_length));
+    }
+    add_state(labels, row->state);
+    VALUE id = LONG2NUM(RARRAY_LEN(b->label_sets));
+    rb_ary_push(b->label_sets, labels);
+    rb_hash_aset(b->set_ids, key, id);
+    return id;
+}
+
+static VALUE seq_of(const builder *b, uint32_t thread_seq)
+{
+    VALUE key = UINT2NUM(thread_seq), known = rb_hash_aref(b->seqs, key);
+    if (!NIL_P(known)) return known;
+    VALUE seq = SIZET2NUM(RHASH_SIZE(b->seqs) + 1);
+    rb_hash_aset(b->seqs, key, seq);
+    return seq;
+}
+
+static VALUE stack_of(const builder *b, uint32_t stack)
+{
+    uint32_t depth;
+    const uint32_t *locations = rpp_stack_table_get(rpp_profile_stacks(b->recorded->profile), stack, &depth);
+    VALUE frames = rb_ary_new_capa(depth);
+    for (uint32_t i = 0; i < depth; i++) rb_ary_push(frames, RARRAY_AREF(b->frames, locations[i]));
+    return frames;
+}
+
+static void add_rows(const builder *b, VALUE samples, VALUE walls)
+{
+    const rpp_row *rows = rpp_profile_rows(b->recorded->profile);
+    bool cpu = b->shape->mode & RPP_MODE_CPU;
+    for (size_t i = 0; i < rpp_profile_row_count(b->recorded->profile); i++) {
+        uint64_t weight = cpu ? rows[i].cpu_ns : rows[i].wall_ns;
+        if (!weight && !(walls && rows[i].wall_ns)) continue;
+        VALUE sample[] = {stack_of(b, rows[i].stack), ULL2NUM(weight), seq_of(b, rows[i].thread_seq),
+                          set_id_of(b, &rows[i])};
+        rb_ary_push(samples, rb_ary_new_from_values(4, sample));
+        if (walls) rb_ary_push(walls, ULL2NUM(rows[i].wall_ns));
+    }
+}
+
+static VALUE build(VALUE argument)
+{
+    builder *b = (builder *)argument;
+    const rpp_stack_table *stacks = rpp_profile_stacks(b->recorded->profile);
+    bool both = b->shape->mode == (RPP_MODE_CPU | RPP_MODE_WALL);
+    VALUE samples = rb_ary_new(), walls = both ? rb_ary_new() : Qfalse, values = rb_hash_new();
+    for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
+        rb_ary_push(b->frames, frame_of(b, rpp_stack_table_location(stacks, i)));
+    }
+    rb_ary_push(b->label_sets, rb_hash_new());
+    rb_hash_aset(b->set_ids, INT2FIX(RPP_STATE_RUNNING), INT2FIX(0));
+    add_rows(b, samples, walls);
+    put(b->hash, "sampling_count", ULL2NUM(b->recorded->captures));
+    put(b->hash, "detected_thread_count", SIZET2NUM(RHASH_SIZE(b->seqs)));
+    put(b->hash, "unique_frames", UINT2NUM(rpp_stack_table_location_count(stacks)));
+    put(b->hash, "unique_stacks", UINT2NUM(rpp_stack_table_count(stacks)));
+    put(b->hash, b->shape->separate ? "raw_samples" : "aggregated_samples", samples);
+    put(b->hash, "label_sets", b->label_sets);
+    if (both) {
+        put(values, "wall", walls);
+        put(b->hash, "values", values);
+    }
+    return Qnil;
+}
+
+typedef struct reading {
+    builder *builder;
+    int failed;
+} reading;
+
+static void read_recorded(const rpp_recorded *recorded, void *context)
+{
+    reading *r = context;
+    r->builder->recorded = recorded;
+    rb_protect(build, (VALUE)r->builder, &r->failed); /* the recording's lock must be let go of */
+}
+
+void rb_rpp_recorded_into(VALUE hash, rpp_recording *recording, const rb_rpp_shape *shape)
+{
+    VALUE kept = rb_ary_new_from_args(4, rb_ary_new(), rb_ary_new(), rb_hash_new(), rb_hash_new());
+    builder b = {.shape = shape,
+                 .hash = hash,
+                 .frames = RARRAY_AREF(kept, 0),
+                 .label_sets = RARRAY_AREF(kept, 1),
+                 .set_ids = RARRAY_AREF(kept, 2),
+                 .seqs = RARRAY_AREF(kept, 3)};
+    reading r = {.builder = &b};
+    rpp_recording_read(recording, read_recorded, &r);
+    RB_GC_GUARD(kept);
+    if (r.failed) rb_jump_tag(r.failed);
+}
