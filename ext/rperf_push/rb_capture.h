@@ -12,6 +12,7 @@
 
 #include "rb_compat.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,7 +20,7 @@
 #include "rb_threads.h"
 
 typedef struct rb_rpp_capture_options {
-    uint64_t period_ns;
+    _Atomic uint64_t period_ns; /* the one in force; set by a collector, read anywhere */
     uint64_t carry_max_ns; /* leftover running time up to this waits for the next tick instead of going to where it waits */
     bool lines;
     bool resting; /* no outlet is on: clocks stand still, with what they hold */

@@ -1,9 +1,10 @@
 /* rb_sampler.c - when a stack is captured, and how much time it is given. */
 #include "rb_sampler.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
+#include "core/budget.h"
 #include "core/clock.h"
 #include "core/stats.h"
 #include "rb_frames.h"
@@ -14,6 +15,8 @@
 #define JOB_BUDGET_NS (400 * RPP_NS_PER_US)
 /* A thread that has run this many periods without a capture holds the GVL without burning CPU, or its timer is late. */
 #define OVERDUE_PERIODS 4u
+#define HOOKS_PER_MEASURE 64u
+#define HOOK_MAX_NS (2 * RPP_NS_PER_US)
 /* Leftover running time up to this share of a window waits for the next tick. */
 #define CARRY_SHARE 200u
 
@@ -21,6 +24,8 @@ static rb_postponed_job_handle_t job_handle;
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static uint64_t unread_limit_ns; /* wall time after which a CPU clock is read at the next change of state */
 static bool by_signal;
+static pthread_mutex_t budget_lock = PTHREAD_MUTEX_INITIALIZER; /* two collectors may look, and options change */
+static rpp_budget budget;
 static bool hooked; /* the hooks are installed: threads are known from birth to death */
 
 static _Atomic bool sampling; /* some outlet is on */
@@ -43,10 +48,15 @@ static void advance(rb_rpp_thread *t, uint64_t now)
     rb_rpp_thread_advance(t, gc_state_of(t), now);
 }
 
+static uint64_t period_ns(void)
+{
+    return atomic_load_explicit(&rb_rpp_capturing.period_ns, memory_order_relaxed);
+}
+
 static bool has_gathered(rb_rpp_thread *t, rpp_state state)
 {
     const rpp_clock_slot *slot = rpp_thread_clocks_current(&t->clocks);
-    return slot->wall_ns[state] >= rb_rpp_capturing.period_ns || slot->cpu_ns[state] >= rb_rpp_capturing.period_ns;
+    return slot->wall_ns[state] >= period_ns() || slot->cpu_ns[state] >= period_ns();
 }
 
 /* --- the end of a window --- */
@@ -152,6 +162,15 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     t->busy = false;
 }
 
+/* Hooks are too short to time each: one in many stands for all. Under the GVL, nearly. */
+static void measure_hook(uint64_t began)
+{
+    static unsigned calls;
+    if (++calls % HOOKS_PER_MEASURE) return;
+    uint64_t took = rpp_monotonic_ns() - began;
+    rpp_stats_add(RPP_STAT_overhead_ns, HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS));
+}
+
 /* While nothing is sampled, only births and deaths are followed. */
 static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
@@ -174,9 +193,11 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         }
         case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
             if (!t->ended) on_resumed(t, rpp_monotonic_ns());
+            measure_hook(t->clocks.wall_mark_ns);
             break;
         case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
             if (!t->ended) on_suspended(t, rpp_monotonic_ns());
+            measure_hook(t->clocks.wall_mark_ns);
             break;
         case RUBY_INTERNAL_THREAD_EVENT_EXITED:
             /* THREAD_BEGIN and THREAD_END come for threads of the main Ractor only. */
@@ -371,12 +392,29 @@ static void ask(void *unused)
     rb_postponed_job_trigger(job_handle);
 }
 
+static void use_period(uint64_t ns)
+{
+    atomic_store_explicit(&rb_rpp_capturing.period_ns, ns, memory_order_relaxed);
+    rb_rpp_timers_set_period(ns);
+    rpp_stats_set(RPP_STAT_period_ns, ns);
+}
+
+static void keep_to_budget(void)
+{
+    pthread_mutex_lock(&budget_lock);
+    uint64_t before = budget.period_ns;
+    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), rpp_stats_get(RPP_STAT_overhead_ns));
+    if (period != before) use_period(period);
+    pthread_mutex_unlock(&budget_lock);
+}
+
 static unsigned activity(void *unused)
 {
+    keep_to_budget();
     rb_rpp_thread *t = atomic_load_explicit(&running, memory_order_relaxed);
     unsigned bits = atomic_exchange_explicit(&ran, false, memory_order_relaxed) || t ? RPP_ACTIVITY_RAN : 0;
     if (!t) return bits;
-    uint64_t patience = t->has_timer ? rb_rpp_capturing.period_ns * OVERDUE_PERIODS : 0;
+    uint64_t patience = t->has_timer ? period_ns() * OVERDUE_PERIODS : 0;
     uint64_t since = atomic_load_explicit(&t->captured_ns, memory_order_relaxed), now = rpp_monotonic_ns();
     return now > since && now - since > patience ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
@@ -387,21 +425,26 @@ const rpp_pipeline_seams rb_rpp_sampler_seams = {.ask = ask, .activity = activit
 
 static void combine_options(void)
 {
-    rb_rpp_capture_options *combined = &rb_rpp_capturing;
-    *combined = (rb_rpp_capture_options){
-        .period_ns = UINT64_MAX, .carry_max_ns = UINT64_MAX, .resting = combined->resting};
+    uint64_t period = UINT64_MAX;
+    double overhead_limit = 1;
+    rb_rpp_capturing.carry_max_ns = UINT64_MAX;
+    rb_rpp_capturing.lines = false;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (!rb_rpp_outlet_pipeline(outlet)) continue;
         const rb_rpp_sampler_options *o = &wanted[outlet];
-        if (o->period_ns < combined->period_ns) combined->period_ns = o->period_ns;
-        if (o->window_ns / CARRY_SHARE < combined->carry_max_ns) combined->carry_max_ns = o->window_ns / CARRY_SHARE;
-        combined->lines |= o->lines;
+        uint64_t carry = o->window_ns / CARRY_SHARE;
+        if (o->period_ns < period) period = o->period_ns;
+        if (carry < rb_rpp_capturing.carry_max_ns) rb_rpp_capturing.carry_max_ns = carry;
+        if (o->overhead_limit < overhead_limit) overhead_limit = o->overhead_limit;
+        rb_rpp_capturing.lines |= o->lines;
     }
-    unread_limit_ns = combined->period_ns / 100;
+    unread_limit_ns = period / 100;
     if (unread_limit_ns < 100 * RPP_NS_PER_US) unread_limit_ns = 100 * RPP_NS_PER_US;
     if (unread_limit_ns > RPP_NS_PER_MS) unread_limit_ns = RPP_NS_PER_MS;
-    rb_rpp_timers_set_period(combined->period_ns);
-    rpp_stats_set(RPP_STAT_period_ns, combined->period_ns);
+    pthread_mutex_lock(&budget_lock);
+    rpp_budget_init(&budget, overhead_limit, period, rpp_monotonic_ns(), rpp_stats_get(RPP_STAT_overhead_ns));
+    pthread_mutex_unlock(&budget_lock);
+    use_period(period);
 }
 
 /* All clocks go on from now; what they hold stays. */
@@ -550,6 +593,14 @@ const char *rb_rpp_sampler_engine(void)
     return by_signal ? "signal" : "safepoint";
 }
 
+double rb_rpp_sampler_overhead(void)
+{
+    pthread_mutex_lock(&budget_lock);
+    double share = budget.share;
+    pthread_mutex_unlock(&budget_lock);
+    return share;
+}
+
 /* --- life --- */
 
 void rb_rpp_sampler_init(void)
@@ -560,6 +611,7 @@ void rb_rpp_sampler_init(void)
 
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
 {
+    pthread_mutex_init(&budget_lock, NULL);
     atomic_store(&sampling, false);
     atomic_store(&running, NULL);
     in_gc = NULL;

@@ -28,6 +28,7 @@
 typedef struct rb_rpp_sampler_options {
     uint64_t period_ns, window_ns;
     bool lines;
+    double overhead_limit; /* share of one core in application threads */
     rpp_engine_kind engine;
 } rb_rpp_sampler_options;
 
@@ -59,6 +60,9 @@ bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns);
 void rb_rpp_sampler_labels_changed(rpp_label_set *labels);
 /* "signal" or "safepoint": the one at work. */
 const char *rb_rpp_sampler_engine(void);
+
+/* The share of one core spent in application threads lately. */
+double rb_rpp_sampler_overhead(void);
 
 /* --- fork: touches our own memory only --- */
 

@@ -120,6 +120,7 @@ static rpp_status session_start(session *s)
         .period_ns = RPP_NS_PER_S / s->settings->frequency,
         .window_ns = s->settings->upload_interval_ns,
         .lines = s->settings->lines,
+        .overhead_limit = s->settings->overhead_limit,
         .engine = (rpp_engine_kind)s->settings->engine,
     };
     rpp_status status = rpp_uploader_start(s->uploader);
@@ -320,6 +321,7 @@ static VALUE native_stats(VALUE self)
     set(hash, "running", current ? Qtrue : Qfalse);
     set(hash, "engine", current ? rb_utf8_str_new_cstr(rb_rpp_sampler_engine()) : Qnil);
     set(hash, "effective_frequency", current && period ? DBL2NUM(1e9 / (double)period) : Qnil);
+    set(hash, "overhead", current ? DBL2NUM(rb_rpp_sampler_overhead()) : Qnil);
     for (int stat = 0; stat < RPP_STAT_COUNT; stat++) {
         set(hash, rpp_stats_name((rpp_stat)stat), ULL2NUM(rpp_stats_get((rpp_stat)stat)));
     }

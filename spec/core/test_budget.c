@@ -1,0 +1,56 @@
+/* test_budget.c - the period follows what sampling costs. */
+#include "budget.h"
+#include "status.h"
+#include "test.h"
+
+#define PERIOD UINT64_C(10000000)
+
+static rpp_budget begun(double limit)
+{
+    rpp_budget budget;
+    rpp_budget_init(&budget, limit, PERIOD, 0, 0);
+    return budget;
+}
+
+TEST(stays_at_the_nominal_period_below_the_limit)
+{
+    rpp_budget budget = begun(0.01);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, 9000000), PERIOD);
+    CHECK(budget.share > 0.0089 && budget.share < 0.0091);
+}
+
+TEST(stretches_the_period_by_what_is_over)
+{
+    rpp_budget budget = begun(0.01);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, 40000000), 4 * PERIOD);
+}
+
+TEST(looks_no_more_often_than_twice_a_second)
+{
+    rpp_budget budget = begun(0.01);
+    CHECK_INT(rpp_budget_look(&budget, 400000000, 400000000), PERIOD);
+}
+
+/* A program whose every capture costs the same: overhead is inverse to the period. */
+TEST(settles_at_the_limit_and_comes_back)
+{
+    rpp_budget budget = begun(0.01);
+    uint64_t now = 0, overhead = 0;
+    for (int i = 0; i < 40; i++) {
+        now += 1000000000;
+        overhead += 1000000000 / budget.period_ns * 500000; /* 0.5 ms a capture: 5 % at the nominal period */
+        rpp_budget_look(&budget, now, overhead);
+    }
+    CHECK(budget.share > 0.008 && budget.share < 0.0105);
+    for (int i = 0; i < 40; i++) {
+        now += 1000000000;
+        rpp_budget_look(&budget, now, overhead);
+    }
+    CHECK_INT(budget.period_ns, PERIOD);
+}
+
+TEST(never_stretches_beyond_the_longest_period)
+{
+    rpp_budget budget = begun(0.000001);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, 900000000), RPP_BUDGET_MAX_PERIOD_NS);
+}
