@@ -168,7 +168,9 @@ static void measure_hook(uint64_t began)
     static unsigned calls;
     if (++calls % HOOKS_PER_MEASURE) return;
     uint64_t took = rpp_monotonic_ns() - began;
-    rpp_stats_add(RPP_STAT_overhead_ns, HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS));
+    uint64_t all = HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS);
+    rpp_stats_add(RPP_STAT_overhead_ns, all);
+    rpp_stats_add(RPP_STAT_overhead_hooks_ns, all);
 }
 
 /* While nothing is sampled, only births and deaths are followed. */
@@ -399,11 +401,17 @@ static void use_period(uint64_t ns)
     rpp_stats_set(RPP_STAT_period_ns, ns);
 }
 
+static rpp_overhead overhead(void)
+{
+    uint64_t hooks = rpp_stats_get(RPP_STAT_overhead_hooks_ns), all = rpp_stats_get(RPP_STAT_overhead_ns);
+    return (rpp_overhead){.captures_ns = all > hooks ? all - hooks : 0, .hooks_ns = hooks};
+}
+
 static void keep_to_budget(void)
 {
     pthread_mutex_lock(&budget_lock);
     uint64_t before = budget.period_ns;
-    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), rpp_stats_get(RPP_STAT_overhead_ns));
+    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), overhead());
     if (period != before) use_period(period);
     pthread_mutex_unlock(&budget_lock);
 }
@@ -442,7 +450,7 @@ static void combine_options(void)
     if (unread_limit_ns < 100 * RPP_NS_PER_US) unread_limit_ns = 100 * RPP_NS_PER_US;
     if (unread_limit_ns > RPP_NS_PER_MS) unread_limit_ns = RPP_NS_PER_MS;
     pthread_mutex_lock(&budget_lock);
-    rpp_budget_init(&budget, overhead_limit, period, rpp_monotonic_ns(), rpp_stats_get(RPP_STAT_overhead_ns));
+    rpp_budget_init(&budget, overhead_limit, period, rpp_monotonic_ns(), overhead());
     pthread_mutex_unlock(&budget_lock);
     use_period(period);
 }

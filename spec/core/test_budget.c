@@ -8,27 +8,32 @@
 static rpp_budget begun(double limit)
 {
     rpp_budget budget;
-    rpp_budget_init(&budget, limit, PERIOD, 0, 0);
+    rpp_budget_init(&budget, limit, PERIOD, 0, (rpp_overhead){0});
     return budget;
+}
+
+static rpp_overhead captures(uint64_t ns)
+{
+    return (rpp_overhead){.captures_ns = ns};
 }
 
 TEST(stays_at_the_nominal_period_below_the_limit)
 {
     rpp_budget budget = begun(0.01);
-    CHECK_INT(rpp_budget_look(&budget, 1000000000, 9000000), PERIOD);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, captures(9000000)), PERIOD);
     CHECK(budget.share > 0.0089 && budget.share < 0.0091);
 }
 
 TEST(stretches_the_period_by_what_is_over)
 {
     rpp_budget budget = begun(0.01);
-    CHECK_INT(rpp_budget_look(&budget, 1000000000, 40000000), 4 * PERIOD);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, captures(40000000)), 4 * PERIOD);
 }
 
 TEST(looks_no_more_often_than_twice_a_second)
 {
     rpp_budget budget = begun(0.01);
-    CHECK_INT(rpp_budget_look(&budget, 400000000, 400000000), PERIOD);
+    CHECK_INT(rpp_budget_look(&budget, 400000000, captures(400000000)), PERIOD);
 }
 
 /* A program whose every capture costs the same: overhead is inverse to the period. */
@@ -39,12 +44,12 @@ TEST(settles_at_the_limit_and_comes_back)
     for (int i = 0; i < 40; i++) {
         now += 1000000000;
         overhead += 1000000000 / budget.period_ns * 500000; /* 0.5 ms a capture: 5 % at the nominal period */
-        rpp_budget_look(&budget, now, overhead);
+        rpp_budget_look(&budget, now, captures(overhead));
     }
     CHECK(budget.share > 0.008 && budget.share < 0.0105);
     for (int i = 0; i < 40; i++) {
         now += 1000000000;
-        rpp_budget_look(&budget, now, overhead);
+        rpp_budget_look(&budget, now, captures(overhead));
     }
     CHECK_INT(budget.period_ns, PERIOD);
 }
@@ -52,5 +57,12 @@ TEST(settles_at_the_limit_and_comes_back)
 TEST(never_stretches_beyond_the_longest_period)
 {
     rpp_budget budget = begun(0.000001);
-    CHECK_INT(rpp_budget_look(&budget, 1000000000, 900000000), RPP_BUDGET_MAX_PERIOD_NS);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, captures(900000000)), RPP_BUDGET_MAX_PERIOD_NS);
+}
+
+TEST(leaves_captures_a_quarter_when_hooks_take_all)
+{
+    rpp_budget budget = begun(0.01);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, ((rpp_overhead){.captures_ns = 2500000, .hooks_ns = 50000000})), PERIOD);
+    CHECK(budget.share > 0.05);
 }

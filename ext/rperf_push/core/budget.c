@@ -2,26 +2,34 @@
 #include "budget.h"
 
 void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_ns, uint64_t now_ns,
-                     uint64_t overhead_ns)
+                     rpp_overhead overhead)
 {
     *budget = (rpp_budget){.limit = limit,
                            .nominal_period_ns = nominal_period_ns,
                            .period_ns = nominal_period_ns,
                            .looked_at_ns = now_ns,
-                           .overhead_then_ns = overhead_ns};
+                           .then = overhead};
 }
 
-uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, uint64_t overhead_ns)
+static double share_of(uint64_t now, uint64_t then, double elapsed)
+{
+    return now > then ? (double)(now - then) / elapsed : 0;
+}
+
+uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead)
 {
     if (now_ns < budget->looked_at_ns + RPP_BUDGET_LOOK_NS) return budget->period_ns;
     double elapsed = (double)(now_ns - budget->looked_at_ns);
-    uint64_t spent = overhead_ns > budget->overhead_then_ns ? overhead_ns - budget->overhead_then_ns : 0;
-    budget->share = (double)spent / elapsed;
+    double captures = share_of(overhead.captures_ns, budget->then.captures_ns, elapsed);
+    double hooks = share_of(overhead.hooks_ns, budget->then.hooks_ns, elapsed);
+    double left = budget->limit - hooks;
+    if (left < budget->limit / 4) left = budget->limit / 4;
+    budget->share = captures + hooks;
     budget->looked_at_ns = now_ns;
-    budget->overhead_then_ns = overhead_ns;
+    budget->then = overhead;
 
     double period = (double)budget->period_ns, nominal = (double)budget->nominal_period_ns;
-    double fitting = period * budget->share / budget->limit;
+    double fitting = period * captures / left;
     if (fitting > period) {
         period = fitting;
     } else {

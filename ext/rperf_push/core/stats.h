@@ -30,6 +30,7 @@
     X(stacks_in_window, "gauge: distinct stacks in the last sealed window")                                            \
     X(label_sets_in_window, "gauge: distinct label sets in the last sealed window")                                    \
     X(overhead_ns, "time spent in our handler, hooks and jobs on application threads")                                 \
+    X(overhead_hooks_ns, "of that, hooks at changes of threads, which no sampling period can change")                  \
     X(period_ns, "gauge: the sampling period in force, stretched when over budget")                                    \
     /* windows */                                                                                                      \
     X(windows_sealed, "windows closed")                                                                                \
