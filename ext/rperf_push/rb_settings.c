@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/options.h"
+
 typedef struct reader {
     rpp_settings *settings;
     rpp_mistakes *mistakes;
@@ -25,13 +27,26 @@ static bool is_text(VALUE value)
     return RB_TYPE_P(value, T_STRING) || SYMBOL_P(value);
 }
 
+/* Text in place of a number or a boolean is shown: those options hold no secrets. */
+static bool is_plain_option(const char *name)
+{
+    rpp_option_type type;
+    if (rpp_option_type_of(name, &type) != RPP_OK) return false;
+    return type == RPP_OPTION_BOOLEAN || type == RPP_OPTION_INTEGER || type == RPP_OPTION_SECONDS ||
+           type == RPP_OPTION_SHARE;
+}
+
 /* What the user wrote, for a message; "a String" where the value may be a secret or is too large to show. */
 static void reject(reader *r, VALUE value)
 {
-    char got[64];
+    char got[RPP_QUOTED_MAX];
     if (RB_INTEGER_TYPE_P(value) || RB_FLOAT_TYPE_P(value) || RB_TYPE_P(value, T_TRUE) || RB_TYPE_P(value, T_FALSE)) {
         VALUE text = rb_inspect(value);
         snprintf(got, sizeof got, "%.*s", RSTRING_LENINT(text) < 40 ? RSTRING_LENINT(text) : 40, RSTRING_PTR(text));
+    } else if (is_text(value) && is_plain_option(r->option)) {
+        VALUE text = as_string(value);
+        rpp_quote(got, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+        RB_GC_GUARD(text);
     } else {
         snprintf(got, sizeof got, "%s %s", strchr("AEIOU", rb_obj_classname(value)[0]) ? "an" : "a",
                  rb_obj_classname(value));
