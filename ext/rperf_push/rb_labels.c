@@ -99,9 +99,17 @@ static VALUE merged(VALUE base, VALUE hash)
 
 /* --- methods of Native --- */
 
+/* While nothing is sampled, labels are worth nothing. A forked child may only have to come to its restart. */
+static bool are_wanted(void)
+{
+    if (rb_rpp_sampler_is_attached()) return true;
+    rb_thread_check_ints();
+    return rb_rpp_sampler_is_attached();
+}
+
 static VALUE native_label(VALUE self, VALUE hash)
 {
-    if (!rb_rpp_sampler_is_attached()) return Qnil;
+    if (!are_wanted()) return Qnil;
     in_use = true;
     store(merged(stored(), hash));
     return Qnil;
@@ -115,7 +123,7 @@ static VALUE restore(VALUE before)
 
 static VALUE native_with_labels(VALUE self, VALUE hash)
 {
-    if (!rb_rpp_sampler_is_attached()) return rb_yield_values(0);
+    if (!are_wanted()) return rb_yield_values(0);
     in_use = true;
     VALUE before = stored();
     store(merged(before, hash));

@@ -194,7 +194,7 @@ static void restart_in_child(void)
         current = s;
         return;
     }
-    session_free(s);
+    if (s) session_stop(s, 0);
     rpp_log(RPP_LOG_ERROR, "not started in the forked process %d: %s", (int)getpid(), rpp_status_text(status));
 }
 
@@ -222,10 +222,15 @@ static void prepare_process_once(void)
 {
     static bool done;
     if (done) return;
-    done = true;
     if (rpp_curl_global_init() != RPP_OK) rb_raise(rb_eRuntimeError, "libcurl could not be initialized");
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    rb_set_end_proc(at_exit, Qnil);
+    done = true;
+}
+
+/* A forked child that has not come to its restart yet comes to it now. */
+static void catch_up_after_fork(void)
+{
+    if (settings_for_child) rb_thread_check_ints();
 }
 
 /* --- methods of Native --- */
@@ -245,7 +250,7 @@ static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logg
     if (!settings) return mistakes;
     settings->ruby_description = rpp_strdup(StringValueCStr(description));
     prepare_process_once();
-    if (current) stop_current(current->settings->shutdown_timeout_ns);
+    while (current) stop_current(current->settings->shutdown_timeout_ns); /* others may configure meanwhile */
     rpp_settings_free(settings_for_child); /* configured in a forked child before its restart came */
     settings_for_child = NULL;
     rb_rpp_log_to(logger);
@@ -275,6 +280,7 @@ static uint64_t timeout_ns_of(VALUE seconds, uint64_t otherwise)
 
 static VALUE native_shutdown(VALUE self, VALUE timeout)
 {
+    catch_up_after_fork();
     if (current) stop_current(timeout_ns_of(timeout, current->settings->shutdown_timeout_ns));
     return Qnil;
 }
@@ -289,6 +295,7 @@ static void *wait_delivered(void *argument)
 
 static VALUE native_flush(VALUE self, VALUE timeout)
 {
+    catch_up_after_fork();
     session *s = current;
     waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns_of(timeout, 5 * RPP_NS_PER_S)};
     if (!s) return Qfalse;
@@ -305,6 +312,7 @@ static VALUE native_flush(VALUE self, VALUE timeout)
 
 static VALUE native_is_running(VALUE self)
 {
+    catch_up_after_fork();
     return current ? Qtrue : Qfalse;
 }
 
@@ -315,6 +323,7 @@ static void set(VALUE hash, const char *name, VALUE value)
 
 static VALUE native_stats(VALUE self)
 {
+    catch_up_after_fork();
     VALUE hash = rb_hash_new();
     char error[RPP_LAST_ERROR_MAX];
     uint64_t period = rpp_stats_get(RPP_STAT_period_ns), error_at = rpp_stats_last_error(error, sizeof error);
@@ -339,6 +348,8 @@ static VALUE native_option_names(VALUE self)
 
 void rb_rpp_session_init(VALUE native)
 {
+    /* End procs run in reverse: the earlier this one comes, the more of the program is profiled; some servers run in one. */
+    rb_set_end_proc(at_exit, Qnil);
     rb_define_singleton_method(native, "configure", native_configure, 3);
     rb_define_singleton_method(native, "shutdown", native_shutdown, 1);
     rb_define_singleton_method(native, "flush", native_flush, 1);
