@@ -80,7 +80,7 @@ module RperfPush
 
     # What the profiler did since this process began; docs/stats.md explains each entry.
     #
-    # @return [Hash{Symbol => Integer, Float, String, nil}] times in nanoseconds where the name ends in `_ns`
+    # @return [Hash{Symbol => Integer, Float, String, Boolean, nil}] times in nanoseconds where the name ends in `_ns`
     def stats
       Native.stats
     end
@@ -91,10 +91,12 @@ module RperfPush
     #   RperfPush.label(phase: "warm-up")            # from now on
     #   RperfPush.label(phase: nil)                  # no longer
     #
-    # They are laid over the labels that are there. Values are converted with `to_s`, copied, and cut to 200 bytes.
+    # They are laid over the labels that are there. Values are converted with `to_s`, copied, and cut to 200 bytes. While
+    # nothing is profiled they are not kept.
     #
     # @param labels [Hash{Symbol, String => #to_s, nil}] nil removes the key
     # @return [Object, nil] the block's value; nil without a block
+    # @raise [ArgumentError] when a fiber would have more than 64
     def label(**labels, &block)
       return Native.with_labels(labels, &block) if block
 
@@ -167,7 +169,13 @@ module RperfPush
     def apply(configuration)
       given = configuration.given
       texts = Environment.new(ENV).texts.except(*given.keys)
+      load_railtie
       configuration.mistakes_among(Native.configure(given, texts, configuration.usable_logger))
+    end
+
+    # A Gemfile or a script may have had the gem loaded before Rails.
+    def load_railtie
+      require_relative "rperf_push/railtie" if defined?(::Rails::Railtie)
     end
   end
 end

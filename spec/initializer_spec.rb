@@ -31,43 +31,50 @@ RSpec.describe "config/initializers/rperf_push.rb" do
   end
 end
 
+# Rails in a process of its own: it changes too much of the one it is loaded into.
 RSpec.describe "Rails" do
-  # Rails in a process of its own: it changes too much of the one it is loaded into.
-  it "labels samples with the controller's action and installs the very initializer" do
-    out, err, status = run_ruby(<<~'RUBY', env: { "RPERF_PUSH_ENABLED" => "false", "SHOP_ROOT" => tmpdir }, require_gem: false)
-      require "action_controller/railtie"
-      require "rails/generators"
-      require "rack/mock"
-      require "rperf_push"
+  boot = <<~'RUBY'
+    require "action_controller/railtie"
+    require "rails/generators"
+    require "rack/mock"
+  RUBY
 
-      class Shop < Rails::Application
-        config.load_defaults Rails::VERSION::STRING.to_f
-        config.eager_load = false
-        config.secret_key_base = "x" * 40
-        config.hosts.clear
-        config.logger = Logger.new(nil)
-        config.root = ENV.fetch("SHOP_ROOT")
+  application = <<~'RUBY'
+    class Shop < Rails::Application
+      config.load_defaults Rails::VERSION::STRING.to_f
+      config.eager_load = false
+      config.secret_key_base = "x" * 40
+      config.hosts.clear
+      config.logger = Logger.new(nil)
+      config.root = ENV.fetch("SHOP_ROOT")
+      initializer("profiling") { RperfPush.configure }
+    end
+    module Admin
+      class UsersController < ActionController::Base
+        before_action { $before = RperfPush.labels }
+        def show = render(plain: RperfPush.labels.inspect)
       end
-      module Admin
-        class UsersController < ActionController::Base
-          before_action { $before = RperfPush.labels }
-          def show = render(plain: RperfPush.labels.inspect)
-        end
-        class ApiController < ActionController::API
-          def show = render(json: RperfPush.labels)
-        end
+      class ApiController < ActionController::API
+        def show = render(json: RperfPush.labels)
       end
-      Shop.initialize!
-      Shop.routes.draw { get "users/:id", to: "admin/users#show"; get "api", to: "admin/api#show" }
-      get = ->(path) { Shop.call(Rack::MockRequest.env_for(path))[2].enum_for(:each).to_a.join }
-      $stdout.puts get.("/users/1") == { controller_action: "admin/users#show" }.inspect, get.("/api"), $before == { controller_action: "admin/users#show" }
-      $stdout.puts RperfPush.labels.empty?
+    end
+    Shop.initialize!
+    Shop.routes.draw { get "users/:id", to: "admin/users#show"; get "api", to: "admin/api#show" }
+    get = ->(path) { Shop.call(Rack::MockRequest.env_for(path))[2].enum_for(:each).to_a.join }
+    $stdout.puts get.("/users/1") == { controller_action: "admin/users#show" }.inspect, get.("/api"), $before == { controller_action: "admin/users#show" }
+    $stdout.puts RperfPush.labels.empty?
 
-      Rails::Generators.invoke("rperf_push:install", ["--quiet"], destination_root: Rails.root)
-      installed = File.read(Rails.root.join("config/initializers/rperf_push.rb"))
-      $stdout.puts installed == File.read(File.join(Dir.pwd, "config/initializers/rperf_push.rb"))
-    RUBY
-    expect(status).to be_success, err
-    expect(out.lines.map(&:chomp)).to eq(["true", '{"controller_action":"admin/api#show"}', "true", "true", "true"])
+    Rails::Generators.invoke("rperf_push:install", ["--quiet"], destination_root: Rails.root)
+    installed = File.read(Rails.root.join("config/initializers/rperf_push.rb"))
+    $stdout.puts installed == File.read(File.join(Dir.pwd, "config/initializers/rperf_push.rb"))
+  RUBY
+
+  { "after" => [boot, 'require "rperf_push"'], "before" => ['require "rperf_push"', boot] }.each do |order, start|
+    it "labels samples with the controller's action and installs the very initializer, the gem loaded #{order} Rails" do
+      env = { "RPERF_PUSH_BACKEND" => "directory", "RPERF_PUSH_DIRECTORY" => tmpdir, "SHOP_ROOT" => tmpdir }
+      out, err, status = run_ruby([*start, application].join("\n"), env:, require_gem: false)
+      expect(status).to be_success, err
+      expect(out.lines.map(&:chomp)).to eq(["true", '{"controller_action":"admin/api#show"}', "true", "true", "true"])
+    end
   end
 end

@@ -2,8 +2,9 @@
 
 require "rperf_push"
 
-# No example starts the profiler: labels work all the same.
 RSpec.describe RperfPush, ".label" do
+  include_context "while profiling runs"
+
   # A fiber of its own for each, so that what persists does not reach the next.
   around { |example| Fiber.new(storage: {}) { example.run }.resume }
 
@@ -84,5 +85,32 @@ RSpec.describe RperfPush, ".label" do
     other.resume
     expect(described_class.labels).to eq({})
     described_class.label(request: "mine") { expect(other.resume).to eq(request: "other") }
+  end
+
+  it "takes 64 labels and refuses more, leaving those that were there" do
+    many = (1..64).to_h { |number| [:"label_#{number}", number] }
+    described_class.label(**many) do
+      expect { described_class.label(more: 1) { raise "not reached" } }.to raise_error(ArgumentError, "more than 64 labels")
+      expect(described_class.labels.size).to eq(64)
+    end
+    expect(described_class.labels).to eq({})
+  end
+
+  it "refuses what has no text, leaving those that were there" do
+    nothing = BasicObject.new
+    expect { described_class.label(nothing:) { raise "not reached" } }.to raise_error(NoMethodError)
+    expect(described_class.labels).to eq({})
+  end
+end
+
+RSpec.describe RperfPush, ".label while nothing runs" do
+  it "only calls its block" do
+    expect(described_class.label(request: "abc") { [42, described_class.labels] }).to eq([42, {}])
+    expect(described_class.label(request: "abc")).to be_nil
+    expect(described_class.labels).to eq({})
+  end
+
+  it "passes through what the block raises" do
+    expect { described_class.label(request: "abc") { raise IOError, "mine" } }.to raise_error(IOError, "mine")
   end
 end

@@ -49,6 +49,7 @@ end
 
 RSpec.describe RperfPush::RackMiddleware do
   include Rack::Test::Methods
+  include_context "while profiling runs"
 
   let(:options) { {} }
   let(:seen) { [] }
@@ -105,6 +106,24 @@ RSpec.describe RperfPush::RackMiddleware do
       get "/"
       expect(last_response.body).to eq("ok")
       expect(seen).to eq([{}])
+    end
+  end
+
+  context "when there are too many labels already" do
+    let(:many) { (1..64).to_h { |number| [:"label_#{number}", number] } }
+
+    it "serves the request once, without its own" do
+      RperfPush.label(**many) { get "/" }
+      expect(last_response.body).to eq("ok")
+      expect(seen.map(&:size)).to eq([64])
+    end
+
+    it "keeps the application's errors as they are" do
+      failing = described_class.new(->(_env) { raise IOError, "mine" })
+      RperfPush.label(**many) do
+        expect { failing.call(Rack::MockRequest.env_for("/")) }
+          .to raise_error(an_instance_of(IOError).and(having_attributes(message: "mine", cause: nil)))
+      end
     end
   end
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "request_label"
+
 module RperfPush
   # Labels an action's samples with `controller_action`: "admin/users#show". Callbacks and rendering are part of it, which
   # an around_action declared in a base class could not promise.
@@ -7,7 +9,7 @@ module RperfPush
     private
 
     def process_action(*)
-      RperfPush.label(controller_action: "#{controller_path}##{action_name}") { super }
+      RequestLabel.apply(controller_action: "#{controller_path}##{action_name}") { super }
     end
   end
 end

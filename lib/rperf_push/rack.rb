@@ -2,6 +2,7 @@
 
 require_relative "../rperf_push"
 require_relative "endpoint"
+require_relative "request_label"
 
 module RperfPush
   # Labels all that happens inside a request with its endpoint.
@@ -26,7 +27,7 @@ module RperfPush
       endpoint = endpoint_of(env)
       return @app.call(env) unless endpoint
 
-      RperfPush.label(@label_key => endpoint) { @app.call(env) }
+      RequestLabel.apply(@label_key => endpoint) { @app.call(env) }
     end
 
     private
@@ -36,7 +37,7 @@ module RperfPush
       case @label
       when nil then Endpoint.of(env)
       when :raw then Endpoint.raw(env)
-      else @label.call(env)&.to_s
+      else @label.call(env)&.then { |name| "#{name}" } # always a String, unlike to_s
       end
     rescue StandardError
       nil
