@@ -20,7 +20,7 @@ Gem::Specification.new do |spec|
     "lib/**/*.{rb,erb,html,css,js,tt}", "lib/**/USAGE",
     "ext/rperf_push/**/*.{rb,c,h}",
     "proto/*.{proto,options}", "bin/generate-proto",
-    "config/**/*.rb", "sig/**/*.rbs", "exe/*",
+    "config/**/*.rb", "sig/**/*.rbs", "docs/**/*.md", "exe/*",
     "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"
   ]
   spec.bindir = "exe"

@@ -14,7 +14,7 @@ RperfPush.configure do |config|
 
   # --- where to ---
 
-  # :pyroscope, or :directory. Backends to come: :pyroscope_ingest, :parca, :http
+  # :pyroscope, :pyroscope_ingest for old servers, :parca, :http for a POST of the bare profile, or :directory
   # config.backend = :pyroscope
 
   # For :directory: where NAME-TIME-PID-SEQ.pb.gz goes, and what may lie there at the most (0: no limit).
@@ -34,7 +34,7 @@ RperfPush.configure do |config|
   # Samples a second for each busy thread, 1 to 1000
   # config.frequency = 99
 
-  # :auto, :safepoint; :signal is accepted, but without effect in this version
+  # :auto is :signal where that works (Linux, Ruby 3.3.4 or newer), else :safepoint
   # config.engine = :auto
 
   # Line numbers
