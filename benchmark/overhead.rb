@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "support/benchmark"
+require_relative "support/peers"
+
+# overhead.rb - how much more CPU time a program takes with a profiler in it than without one.
+class Overhead < Benchmark
+  TITLE = "Overhead: CPU time of the whole process"
+
+  Scene = Data.define(:title, :workload, :count, :hz, :environment, :per, :target) do
+    def initialize(title:, workload:, count:, hz: 99, environment: {}, per: nil, target: nil) = super
+  end
+
+  SCENES = [
+    Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, small heap", workload: "allocating", count: 2_500_000,
+              target: "rperf-push ≤ 1.03×"),
+    Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, large heap", workload: "allocating", count: 2_500_000,
+              environment: Runner::LARGE_HEAP, target: "rperf-push ≤ 1.03×"),
+    Scene.new(title: "Pipe write and read, stack depth 100, 99 Hz", workload: "pipe", count: 200_000,
+              per: ["release", 2], target: "rperf-push adds ≤ 0.3 µs of CPU per GVL release"),
+    Scene.new(title: "Ping-pong of two threads, stack depth 60, 10 Hz", workload: "ping_pong", count: 100_000, hz: 10,
+              per: ["switch", 2], target: "rperf-push ≤ 1.02×")
+  ].freeze
+
+  private
+
+  def sections = SCENES.map { |scene| section(scene) }.join("\n\n")
+
+  def section(scene)
+    @progress.heading("  #{scene.title}")
+    results = @runner.measure(wanted(cases(scene)), rounds: rounds(11))
+    return "### #{scene.title}\n\nNothing to compare with." unless results.key?("none")
+
+    ["### #{scene.title}", "Target: #{scene.target}.", table(scene, results)].join("\n\n")
+  end
+
+  def cases(scene)
+    count = quick? ? scene.count / 50 : scene.count
+    Peers.cases(workload: scene.workload, count:, warm_up: count / 10, hz: scene.hz, environment: scene.environment,
+                flags: @settings.flags)
+  end
+
+  def table(scene, results)
+    base = results.fetch("none")
+    table = Table.new("", "CPU s", "ratio", "quartiles", *("added µs per #{scene.per.first}" if scene.per),
+                      "GC runs (major)", "GC s", "at stop, ms")
+    results.each { |name, runs| table << row(name, runs, base, scene) }
+    table
+  end
+
+  def row(name, runs, base, scene)
+    cpu = runs.map { |run| run[:cpu] }
+    ratio = Statistics.spread(Statistics.ratios(cpu, base.map { |run| run[:cpu] }))
+    middle = ->(field) { Statistics.median(runs.map { |run| run[field] }) }
+    [name, format("%.3f", Statistics.median(cpu)), format("%.3f×", ratio.median),
+     format("%.3f–%.3f", ratio.low, ratio.high), *added(cpu, base, scene),
+     format("%d (%d)", middle[:gc_count], middle[:gc_major]), format("%.3f", middle[:gc_time]),
+     format("%.1f", middle[:stop_cpu] * 1000)]
+  end
+
+  def added(cpu, base, scene)
+    return [] unless scene.per
+
+    events = (quick? ? scene.count / 50 : scene.count) * scene.per.last
+    format("%+.3f", Statistics.median(Statistics.differences(cpu, base.map { |run| run[:cpu] })) / events * 1e6)
+  end
+end
+
+Overhead.main(__FILE__)

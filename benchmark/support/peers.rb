@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+# Who is measured, by the names in the tables: the file of support/profilers, and its options. CPU profiles where there is
+# a choice, as that is what each recommends for production; ours always have CPU and wall time.
+module Peers
+  OURS = {
+    "rperf-push" => ["rperf_push", {}],
+    "rperf-push, safepoint" => ["rperf_push", { engine: :safepoint }]
+  }.freeze
+
+  LIVE = {
+    "none" => ["none", {}],
+    "rperf-push, off" => ["rperf_push_off", {}],
+    **OURS,
+    "stackprof" => ["stackprof", {}],
+    "vernier" => ["vernier", {}],
+    "pf2" => ["pf2", {}],
+    "pyroscope" => ["pyroscope", {}],
+    "datadog" => ["datadog", {}],
+    "rperf" => ["rperf", {}]
+  }.freeze
+
+  module_function
+
+  # Versions as they are measured, for the report.
+  def versions
+    %w[rperf-push stackprof vernier pf2 ruby-prof pyroscope datadog rperf].filter_map do |name|
+      specification = Gem.loaded_specs[name] || Gem::Specification.stubs.find { |stub| stub.name == name }
+      "#{name} #{specification.version}" if specification
+    end
+  end
+
+  # A case for each of them; the block may change it.
+  def cases(peers = LIVE, **rest)
+    peers.map { |name, (profiler, settings)| Case.new(name:, profiler:, settings:, **rest) }
+  end
+end

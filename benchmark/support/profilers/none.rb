@@ -1,0 +1,7 @@
+# frozen_string_literal: true
+
+require_relative "../profiler"
+
+class NoneProfiler < Profiler
+  def self_times = {}
+end
