@@ -6,14 +6,16 @@
 
 #include "core/budget.h"
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/stats.h"
 #include "rb_frames.h"
 #include "rb_labels.h"
+#include "rb_task.h"
 #include "rb_timers.h"
 
 /* What a job may take of the application's time at once. */
 #define JOB_BUDGET_NS (400 * RPP_NS_PER_US)
-/* A thread that has run this many periods without a capture holds the GVL without burning CPU, or its timer is late. */
+/* A thread that has run this many periods without a capture may hold the GVL in its sleep. */
 #define OVERDUE_PERIODS 4u
 #define HOOKS_PER_MEASURE 64u
 #define HOOK_MAX_NS (2 * RPP_NS_PER_US)
@@ -23,7 +25,7 @@
 static rb_postponed_job_handle_t job_handle;
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static uint64_t unread_limit_ns; /* wall time after which a CPU clock is read at the next change of state */
-static bool by_signal;
+static _Atomic bool by_signal;
 static pthread_mutex_t budget_lock = PTHREAD_MUTEX_INITIALIZER; /* two collectors may look, and options change */
 static rpp_budget budget;
 static bool hooked; /* the hooks are installed: threads are known from birth to death */
@@ -31,6 +33,7 @@ static bool hooked; /* the hooks are installed: threads are known from birth to 
 static _Atomic bool sampling; /* some outlet is on */
 static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
 static _Atomic bool ran;                 /* some thread ran since a collector last looked */
+static _Atomic bool signal_lost;         /* the program has taken it since: the next job gives it up */
 static _Atomic(void (*)(void)) restart_in_child;
 static _Atomic(void (*)(void)) requested;
 
@@ -110,8 +113,14 @@ static bool rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
 
 /* --- hooks --- */
 
+/* Runs on the creator: of a thread of the main Ractor, or of another one's first. */
 static void on_started(VALUE thread, uint64_t now)
 {
+    const rb_rpp_thread *creator = rb_rpp_thread_of(rb_thread_current());
+    if (!creator || !creator->in_ruby) {
+        rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
+        return;
+    }
     rb_rpp_thread *t = rb_rpp_thread_register(thread, now);
     if (!t) return;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
@@ -129,7 +138,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
 {
     static const rpp_state off_gvl[] = {RPP_STATE_BLOCKED, RPP_STATE_WAITING};
     t->busy = true;
-    if (!t->has_cpu_clock) rb_rpp_thread_adopt_self(t);
+    rb_rpp_thread_find_clock(t);
     if (t->in_ruby) settle_if_late(t);
     advance(t, now);
     if (t->clocks.unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
@@ -154,7 +163,10 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     if (t->phase == RB_RPP_RUNNING) {
         if (t->in_ruby) settle_if_late(t);
         rpp_thread_clocks_advance(&t->clocks, RPP_STATE_RUNNING, now);
-        if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+        if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns || rb_rpp_threads_share_native_ones()) {
+            rb_rpp_thread_read_cpu(t);
+        }
+        rb_rpp_thread_leave_clock(t);
         t->phase = RB_RPP_BLOCKED;
         rb_rpp_thread *self = t;
         atomic_compare_exchange_strong_explicit(&running, &self, NULL, memory_order_relaxed, memory_order_relaxed);
@@ -364,6 +376,14 @@ static void name_frames(uint64_t budget_ns)
     }
 }
 
+static void give_up_signal(void)
+{
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_stop(t);
+    rb_rpp_timers_stop();
+    atomic_store(&by_signal, false);
+    rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: the program handles SIGURG itself");
+}
+
 static void job(void *unused)
 {
     void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
@@ -371,6 +391,7 @@ static void job(void *unused)
     void (*request)(void) = atomic_exchange(&requested, NULL);
     if (request) request();
 
+    if (atomic_exchange(&signal_lost, false)) give_up_signal();
     uint64_t began = rb_rpp_overhead_begin();
     unsigned work = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
@@ -416,15 +437,26 @@ static void keep_to_budget(void)
     pthread_mutex_unlock(&budget_lock);
 }
 
+/* A thread with a timer is left to it, however long that takes on a busy machine: a tick would find its next safepoint, not
+ * what it does. But while it sleeps with the GVL its clock stands still. */
+static bool is_overdue(const rb_rpp_thread *t)
+{
+    uint64_t since = atomic_load_explicit(&t->captured_ns, memory_order_relaxed), now = rpp_monotonic_ns();
+    uint64_t patience = t->has_timer ? period_ns() * OVERDUE_PERIODS : 0;
+    return now > since && now - since > patience && (!t->has_timer || rb_rpp_task_is_asleep(t->tid));
+}
+
 static unsigned activity(void *unused)
 {
+    if (rb_rpp_timers_are_lost()) {
+        atomic_store(&signal_lost, true);
+        rb_postponed_job_trigger(job_handle);
+    }
     keep_to_budget();
     rb_rpp_thread *t = atomic_load_explicit(&running, memory_order_relaxed);
     unsigned bits = atomic_exchange_explicit(&ran, false, memory_order_relaxed) || t ? RPP_ACTIVITY_RAN : 0;
     if (!t) return bits;
-    uint64_t patience = t->has_timer ? period_ns() * OVERDUE_PERIODS : 0;
-    uint64_t since = atomic_load_explicit(&t->captured_ns, memory_order_relaxed), now = rpp_monotonic_ns();
-    return now > since && now - since > patience ? bits | RPP_ACTIVITY_OVERDUE : bits;
+    return is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
 const rpp_pipeline_seams rb_rpp_sampler_seams = {.ask = ask, .activity = activity};

@@ -2,6 +2,7 @@
 #include "rb_threads.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
@@ -17,9 +18,14 @@
 static rb_internal_thread_specific_key_t key;
 static rb_rpp_thread *living, *unused;
 static uint32_t last_seq;
+static bool share_native_threads;
+/* Who ran last on this native thread. Looked at only where threads share them. */
+static _Thread_local rb_rpp_thread *last_here;
 
 void rb_rpp_threads_init(void)
 {
+    const char *mn_threads = getenv("RUBY_MN_THREADS");
+    share_native_threads = mn_threads && atoi(mn_threads) > 0;
     key = rb_internal_thread_specific_key_create();
 }
 
@@ -60,7 +66,12 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     return t;
 }
 
-void rb_rpp_thread_adopt_self(rb_rpp_thread *t)
+bool rb_rpp_threads_share_native_ones(void)
+{
+    return share_native_threads;
+}
+
+static void adopt_self(rb_rpp_thread *t)
 {
     clockid_t clock;
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
@@ -69,6 +80,22 @@ void rb_rpp_thread_adopt_self(rb_rpp_thread *t)
 #if defined(__linux__)
     t->tid = (pid_t)syscall(SYS_gettid);
 #endif
+}
+
+/* Back on the same native thread, with nobody else on it in between, CPU time since then was burnt off the GVL. */
+void rb_rpp_thread_find_clock(rb_rpp_thread *t)
+{
+    if (t->has_cpu_clock) return;
+    pid_t before = t->tid;
+    adopt_self(t);
+    if (!share_native_threads) return;
+    if (last_here != t || t->tid != before) t->clocks.cpu_mark_ns = rb_rpp_thread_cpu_ns(t);
+    last_here = t;
+}
+
+void rb_rpp_thread_leave_clock(rb_rpp_thread *t)
+{
+    if (share_native_threads) t->has_cpu_clock = false;
 }
 
 uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *t)
@@ -81,11 +108,11 @@ static void adopt_existing(rb_rpp_thread *t)
 {
     t->in_ruby = true;
     if (t->thread == rb_thread_current()) {
-        rb_rpp_thread_adopt_self(t);
+        rb_rpp_thread_find_clock(t);
         t->phase = RB_RPP_RUNNING;
     }
 #if defined(__linux__)
-    else {
+    else if (!share_native_threads) {
         VALUE tid = rb_funcall(t->thread, rb_intern("native_thread_id"), 0);
         if (FIXNUM_P(tid)) {
             t->tid = (pid_t)FIX2LONG(tid);
@@ -146,7 +173,7 @@ void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor)
         if (t == survivor) {
             t->next = NULL;
             t->has_timer = t->ticking = false; /* timers are not inherited, */
-            rb_rpp_thread_adopt_self(t);       /* and the thread has a new id */
+            adopt_self(t);                     /* and the thread has a new id */
             living = t;
         } else {
             recycle(t);

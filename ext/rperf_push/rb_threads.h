@@ -60,8 +60,12 @@ rb_rpp_thread *rb_rpp_thread_of(VALUE thread);
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
 /* Records of all living threads of this Ractor that have none yet. In a method only: allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns);
-/* Finds the CPU clock of the calling thread. */
-void rb_rpp_thread_adopt_self(rb_rpp_thread *thread);
+/* RUBY_MN_THREADS: a thread runs on one native thread now and on another one later. */
+bool rb_rpp_threads_share_native_ones(void);
+/* Finds the CPU clock of the calling thread, where it is not known yet or not the same any more. */
+void rb_rpp_thread_find_clock(rb_rpp_thread *thread);
+/* The calling thread is about to let others run. Its clock must have been read. */
+void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
 /* 0 when the clock is not known, or the thread is gone. */
 uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *thread);
 

@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "rb_task.h"
 
 #define TIMER_SIGNAL SIGURG
 #ifndef sigev_notify_thread_id
@@ -20,7 +21,7 @@
 
 static rb_rpp_timer_handler on_expiry;
 static _Atomic uint64_t period_ns;
-static bool in_use, said_no_timer;
+static bool in_use;
 
 /* A quarter of the period around it. */
 static void arm(rb_rpp_thread *t, bool first)
@@ -51,16 +52,25 @@ static bool is_old_ruby(void)
     return major * 10000 + minor * 100 + teeny < 30304;
 }
 
+static bool is_ours(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
+}
+
+bool rb_rpp_timers_are_lost(void)
+{
+    struct sigaction now;
+    return in_use && sigaction(TIMER_SIGNAL, NULL, &now) == 0 && !is_ours(&now);
+}
+
 static const char *obstacle(void)
 {
-    const char *mn_threads = getenv("RUBY_MN_THREADS");
     struct sigaction now;
     if (is_old_ruby()) return "this Ruby is older than 3.3.4";
-    if (mn_threads && atoi(mn_threads) > 0) return "RUBY_MN_THREADS is on";
+    if (rb_rpp_threads_share_native_ones()) return "RUBY_MN_THREADS is on";
     if (sigaction(TIMER_SIGNAL, NULL, &now) != 0) return strerror(errno);
-    bool ours = (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal;
     bool free_to_take = now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN;
-    return ours || free_to_take ? NULL : "the program handles SIGURG itself";
+    return is_ours(&now) || free_to_take ? NULL : "the program handles SIGURG itself";
 }
 
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
@@ -96,14 +106,32 @@ void rb_rpp_timers_set_period(uint64_t ns)
     atomic_store_explicit(&period_ns, ns, memory_order_relaxed);
 }
 
+static void say_once(const char *why)
+{
+    static bool said;
+    if (!said) rpp_log(RPP_LOG_WARN, "no timer for some threads (%s): sampled at safepoints", why);
+    said = true;
+}
+
+/* A thread has the mask of the one that created it. It is the program's: we look, but do not touch. */
+static bool is_blocked_in(const rb_rpp_thread *t)
+{
+    sigset_t mask;
+    if (t->thread != rb_thread_current()) return rb_rpp_task_blocks(t->tid, TIMER_SIGNAL);
+    return pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, TIMER_SIGNAL) == 1;
+}
+
 static bool create(rb_rpp_thread *t)
 {
+    if (is_blocked_in(t)) {
+        say_once("SIGURG is blocked");
+        return false;
+    }
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TIMER_SIGNAL};
     event.sigev_value.sival_ptr = t;
     event.sigev_notify_thread_id = t->tid;
     if (timer_create(t->cpu_clock, &event, &t->timer) != 0) {
-        if (!said_no_timer) rpp_log(RPP_LOG_WARN, "no timer for some threads (%s): sampled at safepoints", strerror(errno));
-        said_no_timer = true;
+        say_once(strerror(errno));
         return false;
     }
     if (!t->random) t->random = rpp_random_seed() | 1;
@@ -126,6 +154,11 @@ void rb_rpp_timer_stop(rb_rpp_thread *t)
 }
 
 #else
+
+bool rb_rpp_timers_are_lost(void)
+{
+    return false;
+}
 
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
 {

@@ -20,6 +20,8 @@ typedef bool (*rb_rpp_timer_handler)(rb_rpp_thread *thread);
 /* Installs the handler. False: the engine is safepoint (said in a log line unless that was asked for). */
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler);
 void rb_rpp_timers_stop(void);
+/* The program has taken the signal for itself since: stop them all. Any thread. */
+bool rb_rpp_timers_are_lost(void);
 void rb_rpp_timers_forget_after_fork(void);
 void rb_rpp_timers_set_period(uint64_t period_ns);
 

@@ -1,0 +1,35 @@
+/* rb_task.c - what the kernel says of a thread: whether it sleeps, which signals it blocks. */
+#include "rb_task.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The file's beginning as text; empty when it cannot be read. */
+static void read_task_file(pid_t tid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)tid, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+bool rb_rpp_task_is_asleep(pid_t tid)
+{
+    char text[256]; /* "1234 (name) S ...": a name may hold anything, brackets too */
+    read_task_file(tid, "stat", text, sizeof text);
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] == ' ' && (name_end[2] == 'S' || name_end[2] == 'D');
+}
+
+bool rb_rpp_task_blocks(pid_t tid, int signal)
+{
+    char text[4096];
+    read_task_file(tid, "status", text, sizeof text);
+    const char *mask = strstr(text, "\nSigBlk:");
+    return mask && strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (signal - 1) & 1;
+}
