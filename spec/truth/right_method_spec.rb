@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require_relative "../support/profiled_program"
+
+# The method named is the method that ran: shares of CPU time against clocks read around, and inside of, the methods.
+RSpec.describe "The right method" do
+  # Three loops of an expensive C method and something trivial, each a case of its own for an engine that waits for a
+  # safepoint: after the C method comes a Ruby method, another C method, or the end of the caller.
+  neighbours = <<~RUBY
+    require "burner"
+
+    def trivial_ruby = nil
+    def c_then_ruby = (Burner.heavy(0.0005); trivial_ruby)
+    def c_then_c = (Burner.other(0.0005); Burner.trivial)
+    def c_last = Burner.last(0.0005)
+
+    def go(seconds)
+      stop = Truth.thread_cpu + seconds * 1_000_000_000
+      yield while Truth.thread_cpu < stop
+    end
+
+    100.times { c_then_ruby; c_then_c; c_last; trivial_ruby }
+    before = Burner.spent
+    Truth.profile do
+      cpu = Truth.thread_cpu
+      3.times { go(0.4) { c_then_ruby }; go(0.4) { c_then_c }; go(0.4) { c_last } }
+      Truth[:all] = Truth.thread_cpu - cpu
+    end
+    Burner.spent.each { |name, (cpu, _)| Truth[name] = cpu - before[name][0] }
+  RUBY
+
+  # Each for 50 ms at a time, so that the sampling error stays well below what is allowed.
+  standard_library = <<~RUBY
+    require "digest"
+    require "zlib"
+
+    DOCUMENT = JSON.generate(Array.new(2_000) { |i| { "id" => i, "name" => "n" + i.to_s, "on" => true } })
+    BYTES = Random.new(1).bytes(200_000)
+    FLOATS = Random.new(1).then { |random| Array.new(5_000) { random.rand } }
+    BIG = 7**20_000
+
+    def json = JSON.parse(DOCUMENT)
+    def sha256 = Digest::SHA256.digest(BYTES)
+    def crc32 = Zlib.crc32(BYTES)
+    def sort = FLOATS.sort
+    def digits = BIG.to_s
+    METHODS = %i[json sha256 crc32 sort digits].map { |name| [name, method(name)] }
+
+    def spend(name, method)
+      Truth.spend(name) do
+        stop = Truth.thread_cpu + 50_000_000
+        10.times { method.call } while Truth.thread_cpu < stop
+      end
+    end
+
+    METHODS.each { |_, method| 50.times { method.call } }
+    Truth.profile { 20.times { METHODS.each { |name, method| spend(name, method) } } }
+  RUBY
+
+  leaves = {
+    "json" => /JSON/, "sha256" => /Digest/, "crc32" => /Zlib\.crc32/, "sort" => /Array#sort/,
+    "digits" => /Integer#to_s/
+  }
+
+  def say(text) = RSpec.configuration.reporter.message("      #{text}")
+
+  def percent(shares) = shares.map { |name, share| format("%s %.1f %%", name, share * 100) }.join(", ")
+
+  has_yjit = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
+  { "the interpreter" => "--disable-yjit", "YJIT" => ("--yjit" if has_yjit) }.compact.each do |name, argument|
+    context "with #{name}" do
+      # What each C method spent inside of itself, and what the profile says.
+      def neighbour_shares(program)
+        truth = %w[heavy other last].to_h { |method| [method, program.truth[method].fdiv(program.truth["all"])] }
+        shares = program.cpu_shares { |sample| sample.leaf.delete_prefix("Burner.") }
+        [truth, truth.keys.to_h { |method| [method, shares.fetch(method, 0.0)] }]
+      end
+
+      it "names C methods next to trivial neighbours" do
+        truth, shares = neighbour_shares(ProfiledProgram.run(neighbours, folder: tmpdir, arguments: [argument]))
+        truth.each { |method, share| expect(shares[method]).to be_within(0.02).of(share), "#{method}: #{truth} #{shares}" }
+      end
+
+      it "names methods of the standard library" do
+        program = ProfiledProgram.run(standard_library, folder: tmpdir, arguments: [argument])
+        all = program.truth.values_at(*leaves.keys).sum.to_f
+        shares = program.cpu_shares { |sample| leaves.keys.find { |method| sample.leaf.match?(leaves[method]) } }
+        leaves.each_key do |method|
+          expect(shares.fetch(method, 0)).to be_within(0.02).of(program.truth[method] / all), "#{method}: #{shares}"
+        end
+      end
+
+      # No promise, but a number: what is left of the truth where there are no signals.
+      it "shows what engine safepoint makes of it" do
+        program = ProfiledProgram.run(neighbours, folder: tmpdir, arguments: [argument], engine: "safepoint")
+        truth, shares = neighbour_shares(program)
+        say "safepoint, #{name}: truth #{percent(truth)}; profile #{percent(shares)}"
+        expect(program.cpu).to be_within(program.truth["all"] * 0.02).of(program.truth["all"])
+      end
+    end
+  end
+end
