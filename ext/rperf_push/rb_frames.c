@@ -13,6 +13,7 @@
 #define TABLE_FIRST_SIZE 8192u
 #define CHUNK_SIZE 1024u
 #define WINDOWS_UNSEEN 3u
+#define DROPS_PER_WINDOW 2000u
 #define NAME_MAX_BYTES 1024
 
 #define EMPTY ((VALUE)0)
@@ -268,13 +269,15 @@ void rb_rpp_frames_name(uint64_t budget_ns)
     naming = false;
 }
 
+/* Dropping costs more than looking: where many frames went out of use, it takes several windows. */
 void rb_rpp_frames_next_window(void)
 {
+    static uint32_t cursor;
     window++;
-    uint64_t dropped = 0;
+    uint32_t dropped = 0;
     changing = true;
-    for (uint32_t i = 0; i < table.size; i++) {
-        entry *e = &table.entries[i];
+    for (uint32_t i = 0; i < table.size && dropped < DROPS_PER_WINDOW; i++) {
+        entry *e = &table.entries[cursor++ & (table.size - 1)];
         if (e->frame == EMPTY || e->frame == REMOVED || window - e->seen <= WINDOWS_UNSEEN) continue;
         if (!rpp_frame_names_get(names, e->id)) continue; /* still young */
         let_go(e->id);

@@ -23,7 +23,7 @@ typedef struct on_demand {
     uint32_t frequency;
     bool deferred;
     unsigned profiling; /* profile blocks under way */
-    uint64_t start_ns, started_at_ns; /* epoch, monotonic */
+    uint64_t start_ns, began_ns; /* epoch, monotonic */
     uint64_t overhead_before_ns, ticks_before;
 } on_demand;
 
@@ -38,10 +38,10 @@ static void deliver(rpp_profile *profile, void *context)
     rpp_profile_free(profile);
 }
 
-static void begin_counting(on_demand *s)
+static void begin_counting(on_demand *s, uint64_t now)
 {
-    s->start_ns = rpp_realtime_ns();
-    s->started_at_ns = rpp_monotonic_ns();
+    s->start_ns = rpp_realtime_ns() - (rpp_monotonic_ns() - now);
+    s->began_ns = now;
     s->overhead_before_ns = rpp_stats_get(RPP_STAT_overhead_ns);
     s->ticks_before = rpp_stats_get(RPP_STAT_ticks);
 }
@@ -117,7 +117,7 @@ static VALUE data_of(on_demand *s)
     put(data, "mode", mode_symbols(s->shape.mode));
     put(data, "frequency", UINT2NUM(s->frequency));
     put(data, "start_time_ns", ULL2NUM(s->start_ns));
-    put(data, "duration_ns", ULL2NUM(rpp_monotonic_ns() - s->started_at_ns));
+    put(data, "duration_ns", ULL2NUM(rpp_pipeline_boundary_ns(s->pipeline) - s->began_ns));
     put(data, "trigger_count", ULL2NUM(rpp_stats_get(RPP_STAT_ticks) - s->ticks_before));
     put(data, "sampling_time_ns", ULL2NUM(rpp_stats_get(RPP_STAT_overhead_ns) - s->overhead_before_ns));
     rb_rpp_recorded_into(data, s->recording, &s->shape);
@@ -138,7 +138,7 @@ static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, 
                                       .overhead_limit = 1, /* whoever asks for it wants it */
                                       .engine = (rpp_engine_kind)NUM2INT(engine)};
     s->deferred = RTEST(defer);
-    begin_counting(s);
+    begin_counting(s, rpp_monotonic_ns());
     rb_rpp_sampler_attach(RB_RPP_ON_DEMAND, &options, s->pipeline, s->deferred);
     session = s;
     return Qtrue;
@@ -167,7 +167,7 @@ static VALUE native_snapshot(VALUE self, VALUE clear)
     VALUE data = data_of(s);
     if (RTEST(clear)) {
         if (rpp_recording_clear(s->recording) != RPP_OK) rb_memerror();
-        begin_counting(s);
+        begin_counting(s, rpp_pipeline_boundary_ns(s->pipeline));
     }
     return data;
 }

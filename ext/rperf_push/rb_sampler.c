@@ -602,14 +602,6 @@ bool rb_rpp_sampler_is_attached(void)
     return rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) || rb_rpp_outlet_pipeline(RB_RPP_ON_DEMAND);
 }
 
-bool rb_rpp_sampler_settle(rb_rpp_outlet outlet)
-{
-    if (!rotate(outlet, UINT64_MAX, RB_RPP_SETTLE_ALL)) return false;
-    name_frames(UINT64_MAX);
-    rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
-    return true;
-}
-
 static void *nap(void *unused)
 {
     struct timespec a_moment = {0, (long)RPP_NS_PER_MS};
@@ -617,15 +609,31 @@ static void *nap(void *unused)
     return NULL;
 }
 
+/* Whether some boundary since `window` was the current one is settled. */
+static bool is_settled_since(const rpp_pipeline *pipeline, uint32_t window)
+{
+    return rpp_pipeline_window(pipeline) != window && !rpp_pipeline_is_rotating(pipeline);
+}
+
+/* In slices, as jobs would do it: other threads get their turn in between. */
 bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
 {
-    const rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-    while (pipeline && !rb_rpp_sampler_settle(outlet)) {
+    rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+    if (!pipeline) return false;
+    /* A rotation that is under way cut earlier than now. */
+    uint32_t window = rpp_pipeline_window(pipeline) + (rpp_pipeline_is_rotating(pipeline) ? 1 : 0);
+    while (!rotate(outlet, JOB_BUDGET_NS, RB_RPP_SETTLE_ALL) || !is_settled_since(pipeline, window)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
         if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
     }
-    return pipeline != NULL;
+    while (rb_rpp_frames_unnamed() && rpp_monotonic_ns() < deadline_ns) {
+        name_frames(JOB_BUDGET_NS);
+        rb_thread_schedule();
+        if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
+    }
+    rpp_pipeline_wake(pipeline);
+    return true;
 }
 
 const char *rb_rpp_sampler_engine(void)

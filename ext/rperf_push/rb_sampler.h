@@ -43,18 +43,15 @@ extern const rpp_pipeline_seams rb_rpp_sampler_seams;
 /* Samples go into the pipeline from now on; with `paused`, from the first resume on. */
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused);
-/* No sample comes any more. Call settle before, to lose nothing. */
+/* No sample comes any more. Call rb_rpp_settle_until before, to lose nothing. */
 void rb_rpp_sampler_detach(rb_rpp_outlet outlet);
 /* Time that passes while an outlet is paused is not its own. Clocks go on where they were. */
 void rb_rpp_sampler_pause(rb_rpp_outlet outlet);
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet);
 /* Whether any outlet is attached: labels are worth setting. */
 bool rb_rpp_sampler_is_attached(void);
-/* Ends the outlet's window: settles all threads and names all frames. False: the collector is still busy with the last
- * window, or its buffer is full; let go of the GVL for a moment and call again. */
-bool rb_rpp_sampler_settle(rb_rpp_outlet outlet);
-/* As settle, again and again until the deadline (monotonic), letting go of the GVL in between. False: it passed, or the
- * outlet was detached meanwhile. In a method only. */
+/* Ends the outlet's window: settles all threads and names all frames, letting go of the GVL in between, until the deadline
+ * (monotonic). False: it passed, or the outlet was detached meanwhile. In a method only. */
 bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns);
 /* The labels of the running fiber are these now (borrowed). */
 void rb_rpp_sampler_labels_changed(rpp_label_set *labels);
