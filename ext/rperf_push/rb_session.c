@@ -1,6 +1,7 @@
 /* rb_session.c - the continuous session: settings in, everything started in order, and ended in order; fork and exit. */
 #include "rb_session.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -145,20 +146,28 @@ static void *stop_threads(void *argument)
     return NULL;
 }
 
-/* Whatever the deadline says, afterwards no thread of ours calls Ruby. */
+static bool is_attached(const session *s)
+{
+    return rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline;
+}
+
+/* Whatever the deadline says, afterwards no thread of ours calls Ruby. While this lets go of the GVL, another session may
+ * take the sampler over. */
 static void session_stop(session *s, uint64_t timeout_ns)
 {
     waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns};
-    if (rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline) rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns);
-    rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
+    uint64_t dropped_before = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown);
+    if (is_attached(s)) rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns);
+    if (is_attached(s)) rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
     rb_thread_call_without_gvl(stop_threads, &w, NULL, NULL);
-    if (w.status == RPP_OK) {
-        s->stopped = true;
-        if (!s->flushing) session_free(s);
-    } else {
-        rpp_log(RPP_LOG_WARN, "the shutdown deadline of %.1f s passed before all was sent",
-                (double)timeout_ns / (double)RPP_NS_PER_S);
+    uint64_t dropped = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown) - dropped_before;
+    if (dropped || w.status != RPP_OK) {
+        rpp_log(RPP_LOG_WARN, "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64,
+                (double)timeout_ns / (double)RPP_NS_PER_S, dropped);
     }
+    if (w.status != RPP_OK) return; /* a thread is still in there */
+    s->stopped = true;
+    if (!s->flushing) session_free(s);
 }
 
 static void stop_current(uint64_t timeout_ns)
