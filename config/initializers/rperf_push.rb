@@ -43,7 +43,7 @@ RperfPush.configure do |config|
   # Leaf frames [GVL wait], [GC marking] and so on, for viewers without labels; true when the backend is :parca
   # config.vm_state_frames = false
 
-  # The share of one core that the profiler may use in the application's threads; without effect in this version
+  # The share of one core that the profiler may use in the application's threads; above it, it samples less often
   # config.overhead_limit = 0.01
 
   # --- labels of samples ---
