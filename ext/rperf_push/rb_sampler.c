@@ -419,6 +419,10 @@ static void use_period(uint64_t ns)
 {
     atomic_store_explicit(&rb_rpp_capturing.period_ns, ns, memory_order_relaxed);
     rb_rpp_timers_set_period(ns);
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+        if (pipeline) rpp_pipeline_set_period(pipeline, ns);
+    }
     rpp_stats_set(RPP_STAT_period_ns, ns);
 }
 
@@ -442,7 +446,7 @@ static void keep_to_budget(void)
 static bool is_overdue(const rb_rpp_thread *t)
 {
     uint64_t since = atomic_load_explicit(&t->captured_ns, memory_order_relaxed), now = rpp_monotonic_ns();
-    uint64_t patience = t->has_timer ? period_ns() * OVERDUE_PERIODS : 0;
+    uint64_t patience = t->has_timer ? period_ns() * OVERDUE_PERIODS : period_ns() / 4 * 3;
     return now > since && now - since > patience && (!t->has_timer || rb_rpp_task_is_asleep(t->tid));
 }
 

@@ -11,6 +11,8 @@
 /* While no thread runs nothing can be captured and no window closed: the collector sleeps until one stirs. It looks up
  * once in this while all the same, in case a stir was missed. */
 #define DEEP_SLEEP_NS (5 * RPP_NS_PER_S)
+/* Rotations and names are asked for in this rhythm, however far the sampling period is stretched. */
+#define LONGEST_TICK_NS (50 * RPP_NS_PER_MS)
 /* Names come with the next safepoints. A window does not wait for them longer than this. */
 #define NAMES_PATIENCE_NS (3 * RPP_NS_PER_S)
 /* Windows follow the monotonic clock; when the wall clock was set by more than this, the next one starts from it anew. */
@@ -206,7 +208,8 @@ static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
 
 static void collector_waits_for_the_next_tick(rpp_pipeline *p)
 {
-    rpp_waker_wait(&p->waker, monotonic(p) + atomic_load_explicit(&p->period_ns, memory_order_relaxed));
+    uint64_t period = atomic_load_explicit(&p->period_ns, memory_order_relaxed);
+    rpp_waker_wait(&p->waker, monotonic(p) + (period < LONGEST_TICK_NS ? period : LONGEST_TICK_NS));
 }
 
 static void *collector_main(void *context)
