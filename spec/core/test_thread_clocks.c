@@ -49,6 +49,19 @@ TEST(a_moment_that_has_passed_gives_nothing)
     CHECK_INT(wall_of(&clocks, RPP_STATE_RUNNING), 5);
 }
 
+TEST(a_pause_gives_nothing_and_takes_nothing)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 500);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_RUNNING, START + 10);
+    rpp_thread_clocks_restart(&clocks, START + 1000, 900);
+    CHECK_INT(rpp_thread_clocks_unread_ns(&clocks), 0);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_RUNNING, START + 1005);
+    rpp_thread_clocks_read(&clocks, 903);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_RUNNING), 15);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 3);
+}
+
 /* --- what a reading of the CPU clock is split into --- */
 
 static rpp_thread_clocks clocks_with(uint64_t running, uint64_t marking, uint64_t sweeping, uint64_t blocked)
