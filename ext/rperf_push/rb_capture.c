@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/stats.h"
 #include "rb_frames.h"
+#include "rb_testing.h"
 
 /* The collector holds a buffer's lock for an instant; a second outlet is worth that wait. */
 #define PUSH_TRIES 100
@@ -160,6 +161,7 @@ static bool begin(void)
 
 static void end(uint64_t began)
 {
+    rb_rpp_testing_in_capture();
     uint32_t unnamed = rb_rpp_frames_unnamed();
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS && unnamed; outlet++) {
         if (outlets[outlet].on) rpp_pipeline_set_unnamed(outlets[outlet].pipeline, unnamed);

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "rb_task.h"
+#include "rb_testing.h"
 
 #define TIMER_SIGNAL SIGURG
 #ifndef sigev_notify_thread_id
@@ -103,6 +104,7 @@ void rb_rpp_timers_forget_after_fork(void)
 
 void rb_rpp_timers_set_period(uint64_t ns)
 {
+    if (rb_rpp_testing_period_ns()) ns = rb_rpp_testing_period_ns();
     atomic_store_explicit(&period_ns, ns, memory_order_relaxed);
 }
 
@@ -130,7 +132,8 @@ static bool create(rb_rpp_thread *t)
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TIMER_SIGNAL};
     event.sigev_value.sival_ptr = t;
     event.sigev_notify_thread_id = t->tid;
-    if (timer_create(t->cpu_clock, &event, &t->timer) != 0) {
+    clockid_t clock = rb_rpp_testing_period_ns() ? CLOCK_MONOTONIC : t->cpu_clock;
+    if (timer_create(clock, &event, &t->timer) != 0) {
         say_once(strerror(errno));
         return false;
     }

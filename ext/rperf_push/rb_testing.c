@@ -1,0 +1,72 @@
+/* rb_testing.c - what only the testing build has: fast ticks, and guards around captures. */
+#include "rb_testing.h"
+
+#ifdef RPP_TESTING
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "rb_capture.h"
+
+static uint64_t period_ns;
+static const char *to_break;
+
+static void check(const char *broken)
+{
+    static const char prefix[] = "rperf-push testing build: ";
+    if (!rb_rpp_capture_is_busy()) return;
+    if (write(STDERR_FILENO, prefix, sizeof prefix - 1) < 0 || write(STDERR_FILENO, broken, strlen(broken)) < 0)
+        abort();
+    abort();
+}
+
+static void on_object_or_gc(VALUE tracepoint, void *unused)
+{
+    rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
+    check(event == RUBY_INTERNAL_EVENT_NEWOBJ ? "an object was allocated inside a capture\n"
+                                              : "the GC started inside a capture\n");
+}
+
+static void on_switch(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+{
+    check("threads were switched inside a capture\n");
+}
+
+void rb_rpp_testing_init(void)
+{
+    const char *hz = getenv("RPERF_PUSH_TESTING_HZ");
+    int rate = hz ? atoi(hz) : 0;
+    if (rate > 0 && rate <= 5000) period_ns = RPP_NS_PER_S / (uint64_t)rate;
+    to_break = getenv("RPERF_PUSH_TESTING_BREAK");
+
+    VALUE guard =
+        rb_tracepoint_new(Qnil, RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_GC_ENTER, on_object_or_gc, NULL);
+    rb_gc_register_mark_object(guard);
+    rb_tracepoint_enable(guard);
+    rb_internal_thread_add_event_hook(on_switch,
+                                      RUBY_INTERNAL_THREAD_EVENT_SUSPENDED | RUBY_INTERNAL_THREAD_EVENT_RESUMED |
+                                          RUBY_INTERNAL_THREAD_EVENT_EXITED,
+                                      NULL);
+}
+
+uint64_t rb_rpp_testing_period_ns(void)
+{
+    return period_ns;
+}
+
+static void *nothing(void *unused)
+{
+    return NULL;
+}
+
+void rb_rpp_testing_in_capture(void)
+{
+    if (!to_break) return;
+    if (strcmp(to_break, "allocate") == 0) rb_str_new_cstr("an object");
+    if (strcmp(to_break, "collect") == 0) rb_gc_start();
+    if (strcmp(to_break, "switch") == 0) rb_thread_call_without_gvl(nothing, NULL, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* rb_testing.h - what only the testing build has (rake compile:testing): ticks as fast as the stress wants them, and proof
+ * that a capture allocates no Ruby object, starts no GC and lets no other thread run.
+ *
+ * RPERF_PUSH_TESTING_HZ=5000      timers follow the wall clock at this rate, whatever the settings and the budget say.
+ * RPERF_PUSH_TESTING_BREAK=...    captures break a promise: "allocate", "collect" or "switch". The proof of the proof.
+ */
+#ifndef RB_TESTING_H
+#define RB_TESTING_H
+
+#include "rb_compat.h"
+
+#include <stdint.h>
+#include <time.h>
+
+#ifdef RPP_TESTING
+
+/* Once a process. */
+void rb_rpp_testing_init(void);
+/* 0: the settings decide. */
+uint64_t rb_rpp_testing_period_ns(void);
+/* Called within every capture. */
+void rb_rpp_testing_in_capture(void);
+
+#else
+
+static inline void rb_rpp_testing_init(void) {}
+static inline uint64_t rb_rpp_testing_period_ns(void)
+{
+    return 0;
+}
+static inline void rb_rpp_testing_in_capture(void) {}
+
+#endif
+
+#endif

@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require_relative "support/stress_program"
+
+# A quarter of a minute on this Ruby, with YJIT if the run has it; rake stress takes longer.
+RSpec.describe "Captures" do
+  include_examples "a program that survives captures", 15
+
+  context "when they break a promise" do
+    include StressProgram
+
+    before { skip "needs rake compile:testing" unless StressProgram.built? }
+
+    { "allocate" => "an object was allocated", "collect" => "the GC started", "switch" => "threads were switched" }
+      .each do |promise, message|
+      it "are found out: #{message}" do
+        err, status = stress(2, env: { "RPERF_PUSH_TESTING_BREAK" => promise })
+        expect(err).to include("#{message} inside a capture")
+        expect(status.termsig).to eq(Signal.list["ABRT"])
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "helpers/ruby_program"
+
+# The stress program in a process of its own, on the testing build: its captures are guarded, its ticks come at 5 kHz.
+module StressProgram
+  include RubyProgram
+
+  ROOT = File.expand_path("../..", __dir__)
+  PROGRAM = File.join(ROOT, "spec/stress/program.rb")
+  TESTING_LIB = File.join(ROOT, "tmp/testing/lib")
+
+  def self.built? = File.exist?(File.join(TESTING_LIB, "rperf_push", RUBY_VERSION[/\d+\.\d+/], "rperf_push.so"))
+
+  # @return [Array(String, Process::Status)] what it said on standard error, how it ended
+  # @yieldparam result [Hash] what it did: "counts" of acts, "stats" of the profiler; only if it ended well
+  def stress(seconds, env: {}, arguments: [])
+    command = [RbConfig.ruby, *arguments, "-I", TESTING_LIB, "-I", LIB, PROGRAM, seconds.to_s]
+    out, err, status = run_program(command, env: { "RPERF_PUSH_TESTING_HZ" => "5000", **env }, timeout: seconds * 3 + 120)
+    yield JSON.parse(out.lines.last) if status.success?
+    [err, status]
+  end
+end
+
+# What is left to say of it: it went on to its end, and captured all the way.
+RSpec.shared_examples "a program that survives captures" do |seconds, env: {}, arguments: []|
+  include StressProgram
+
+  it "ends well after #{seconds} s" do
+    skip "needs rake compile:testing" unless StressProgram.built?
+    result = nil
+    err, status = stress(seconds, env:, arguments:) { |it| result = it }
+    expect(status).to be_success, "#{status.inspect}\n#{err.byteslice(0, 20_000)}"
+    expect(result["stats"]["samples_captured"]).to be > seconds * 200
+    expect(result["stats"]["windows_sealed"]).to be > seconds / 4
+    expect(result["counts"].size).to be > 20
+  end
+end
