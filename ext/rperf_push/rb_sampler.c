@@ -670,6 +670,7 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     rb_rpp_capturing.resting = true;
     rb_rpp_capture_forget_after_fork();
     rb_rpp_timers_forget_after_fork();
+    rb_rpp_threads_forget_after_fork();
     atomic_store(&restart_in_child, restart);
     rb_postponed_job_trigger(job_handle);
 }

@@ -193,7 +193,6 @@ static void after_fork_in_parent(void)
 /* The parent's chain stays as it is in the child's memory: its locks and tables may be half-way, and it has no threads. */
 static void restart_in_child(void)
 {
-    rb_rpp_threads_forget_after_fork(rb_rpp_thread_of(rb_thread_current()));
     rpp_settings *settings = settings_for_child;
     settings_for_child = NULL;
     if (!settings || current) return;

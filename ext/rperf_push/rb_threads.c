@@ -17,7 +17,8 @@
 
 static rb_internal_thread_specific_key_t key;
 static rb_rpp_thread *living, *unused;
-static uint32_t last_seq;
+static uint32_t last_seq, living_count;
+static bool inherited; /* the list is the parent's, and we are a forked child */
 static bool share_native_threads;
 /* Who ran last on this native thread. Looked at only where threads share them. */
 static _Thread_local rb_rpp_thread *last_here;
@@ -34,6 +35,13 @@ rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
     return rb_internal_thread_specific_get(thread, key);
 }
 
+/* Not a sum of steps: a fork sets the statistics to zero. */
+static void count_living(uint32_t count)
+{
+    living_count = count;
+    rpp_stats_set(RPP_STAT_threads_known, count);
+}
+
 static rb_rpp_thread *take_unused(void)
 {
     if (!unused) return rpp_calloc(1, sizeof(rb_rpp_thread));
@@ -42,8 +50,56 @@ static rb_rpp_thread *take_unused(void)
     return t;
 }
 
+static void adopt_self(rb_rpp_thread *t)
+{
+    clockid_t clock;
+    if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
+    t->cpu_clock = clock;
+    t->has_cpu_clock = true;
+#if defined(__linux__)
+    t->tid = (pid_t)syscall(SYS_gettid);
+#endif
+}
+
+static void recycle(rb_rpp_thread *t)
+{
+    rpp_thread_clocks_reset(&t->clocks, 0, 0);
+    t->next = unused;
+    unused = t;
+    count_living(living_count - 1);
+}
+
+/* Before the child's first thread is known, or the list is walked: only the calling thread is left. */
+static void drop_inherited(void)
+{
+    if (!inherited) return;
+    inherited = false;
+    const rb_rpp_thread *survivor = rb_rpp_thread_of(rb_thread_current());
+    rb_rpp_thread *t = living;
+    living = NULL;
+    while (t) {
+        rb_rpp_thread *next = t->next;
+        if (t == survivor) {
+            t->next = NULL;
+            t->has_timer = t->ticking = false; /* timers are not inherited, */
+            adopt_self(t);                     /* and the thread has a new id */
+            living = t;
+        } else {
+            recycle(t);
+        }
+        t = next;
+    }
+    count_living(living ? 1 : 0);
+}
+
+void rb_rpp_threads_forget_after_fork(void)
+{
+    inherited = true;
+}
+
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
 {
+    drop_inherited();
     rb_rpp_thread *t = take_unused();
     if (!t) return NULL;
     t->busy = true;
@@ -61,7 +117,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     t->next = living;
     living = t;
     rb_internal_thread_specific_set(thread, key, t);
-    rpp_stats_add(RPP_STAT_threads_known, 1);
+    count_living(living_count + 1);
     t->busy = false;
     return t;
 }
@@ -69,17 +125,6 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
 bool rb_rpp_threads_share_native_ones(void)
 {
     return share_native_threads;
-}
-
-static void adopt_self(rb_rpp_thread *t)
-{
-    clockid_t clock;
-    if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
-    t->cpu_clock = clock;
-    t->has_cpu_clock = true;
-#if defined(__linux__)
-    t->tid = (pid_t)syscall(SYS_gettid);
-#endif
 }
 
 /* Back on the same native thread, with nobody else on it in between, CPU time since then was burnt off the GVL. */
@@ -136,14 +181,6 @@ void rb_rpp_threads_register_all(uint64_t now_ns)
     RB_GC_GUARD(threads);
 }
 
-static void recycle(rb_rpp_thread *t)
-{
-    rpp_thread_clocks_reset(&t->clocks, 0, 0);
-    t->next = unused;
-    unused = t;
-    rpp_stats_add(RPP_STAT_threads_known, (uint64_t)-1);
-}
-
 static rb_rpp_thread *skip_exited(rb_rpp_thread **link)
 {
     while (*link && atomic_load(&(*link)->exited)) {
@@ -156,28 +193,11 @@ static rb_rpp_thread *skip_exited(rb_rpp_thread **link)
 
 rb_rpp_thread *rb_rpp_threads_first(void)
 {
+    drop_inherited();
     return skip_exited(&living);
 }
 
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread)
 {
     return skip_exited(&thread->next);
-}
-
-void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor)
-{
-    rb_rpp_thread *t = living;
-    living = NULL;
-    while (t) {
-        rb_rpp_thread *next = t->next;
-        if (t == survivor) {
-            t->next = NULL;
-            t->has_timer = t->ticking = false; /* timers are not inherited, */
-            adopt_self(t);                     /* and the thread has a new id */
-            living = t;
-        } else {
-            recycle(t);
-        }
-        t = next;
-    }
 }

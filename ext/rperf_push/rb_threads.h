@@ -72,7 +72,7 @@ uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *thread);
 /* The list; exited records are taken out on the way. */
 rb_rpp_thread *rb_rpp_threads_first(void);
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
-/* In a forked child: only `survivor` (may be NULL) is left. */
-void rb_rpp_threads_forget_after_fork(rb_rpp_thread *survivor);
+/* In a forked child, any context: only the calling thread is left. It takes effect with the next call that looks at the list. */
+void rb_rpp_threads_forget_after_fork(void);
 
 #endif
