@@ -21,10 +21,11 @@ GC.start
 profiler.start
 workload.run(order[:warm_up]) if order[:warm_up].positive?
 
+first_stats = profiler.stats
 before = Usage.now
 said = workload.run(order[:count])
 worked = Usage.now
-stats = profiler.stats
+stats = [first_stats, profiler.stats]
 finishing = Usage.now
 profiler.stop
 finished = Usage.now

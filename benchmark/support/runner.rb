@@ -27,7 +27,7 @@ class Runner
   attr_reader :failures
 
   # @param progress [Progress]
-  def initialize(progress, timeout: 120)
+  def initialize(progress, timeout: 300)
     @progress = progress
     @timeout = timeout
     @failures = []

@@ -2,7 +2,7 @@
 
 require_relative "../profiler"
 
-# Options: engine, mode, interval, enabled, and to_files (into the folder instead of the sink).
+# Options: engine, mode, interval, overhead_limit, and to_files (into the folder instead of the sink).
 class RperfPushProfiler < Profiler
   def load = require("rperf_push")
 
@@ -10,9 +10,10 @@ class RperfPushProfiler < Profiler
     RperfPush.configure! do |config|
       config.application_name = "benchmark"
       config.frequency = @hz
-      config.engine = @options.fetch(:engine, :auto)
-      config.mode = @options[:mode] if @options[:mode]
-      config.upload_interval = @options[:interval] if @options[:interval]
+      config.engine = @options[:engine]
+      config.mode = @options[:mode]
+      config.upload_interval = @options[:interval]
+      config.overhead_limit = @options[:overhead_limit]
       deliver_to(config)
     end
   end
