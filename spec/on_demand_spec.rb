@@ -101,6 +101,20 @@ RSpec.describe "profiling on demand" do
     end
   end
 
+  it "leaves the continuous session its names, however many windows it has itself meanwhile" do
+    names = result_of(<<~RUBY)
+      require "zlib"
+      RperfPush.configure! { |c| c.backend = :directory; c.directory = #{tmpdir.inspect}; c.upload_interval = 3600 }
+      def only_at_first = burn(0.1)
+      only_at_first
+      RperfPush.start
+      8.times { burn(0.02); RperfPush.snapshot }
+      RperfPush.shutdown
+      Dir[#{File.join(tmpdir, "*").inspect}].flat_map { |file| Zlib.gunzip(File.binread(file)).scan(/Object#only_at_first/) }
+    RUBY
+    expect(names).to eq ["Object#only_at_first"]
+  end
+
   it "sees 100 short threads whole" do
     truth, seen = result_of(<<~RUBY)
       spent = Queue.new

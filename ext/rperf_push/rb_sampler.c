@@ -94,13 +94,25 @@ static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budge
     return true;
 }
 
+/* Frames are let go of only when no open window can hold them: so all outlets must have moved on. */
+static void note_rotation(rb_rpp_outlet outlet)
+{
+    static unsigned moved_on; /* a bit for each */
+    moved_on |= 1u << outlet;
+    for (rb_rpp_outlet other = 0; other < RB_RPP_OUTLETS; other++) {
+        if (rb_rpp_outlet_pipeline(other) && !(moved_on & 1u << other)) return;
+    }
+    moved_on = 0;
+    rb_rpp_frames_next_window();
+}
+
 static bool rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion when)
 {
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     uint64_t began = rpp_monotonic_ns();
     if (!rpp_pipeline_is_rotating(pipeline)) {
         if (rpp_pipeline_begin_rotation(pipeline, began) != RPP_OK) return false;
-        rb_rpp_frames_next_window();
+        note_rotation(outlet);
     }
     bool resting = rb_rpp_capturing.resting; /* then what the clocks hold is the paused outlet's */
     if (resting) rb_rpp_outlet_switch(outlet, true);
