@@ -151,6 +151,7 @@ TEST(retry_after_in_seconds_and_as_dates)
         {"Sun, 06 Nov 1994 08:48:38 GMT", 1},
         {"Mon, 07 Nov 1994 08:49:37 GMT", 3600},
         {"Fri, 31 Dec 9999 23:59:59 GMT", 3600},
+        {"Sun, 22 Jul 2554 00:00:00 GMT", 3600}, /* just past what 64 bits of nanoseconds hold */
         {"Sun, 06 Nov 1994 08:49:37", 0},
         {"Sun, 06 Nov 1994 08:49:37 GMT+1", 0},
         {"Sun, 06 Foo 1994 08:49:37 GMT", 0},

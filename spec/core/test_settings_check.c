@@ -110,9 +110,17 @@ TEST(headers_are_legal)
 {
     CHECK_STR(check_with("http_headers", "X-Scope=a b,_x~1=\ty"), "");
     CHECK_STR(check_with("http_headers", "X Scope=Secret"),
-              "http_headers: \"X Scope\" is not a legal header name: letters, digits and !#$%&'*+-.^_`|~ only");
+              "http_headers: the name that begins with \"X\" is not a legal one: letters, digits and !#$%&'*+-.^_`|~ only");
     CHECK_STR(check_with("http_headers", "{\"X-A\":\"Secret\\r\\nX-B: c\"}"),
               "http_headers: the value of \"X-A\" holds a control character");
+}
+
+/* "=" is what the option asks for, ":" what people write; a token in base64 then brings the "=". */
+TEST(a_secret_in_a_headers_name_does_not_show)
+{
+    CHECK_STR(check_with("http_headers", "Authorization: Bearer U2VjcmV0=="),
+              "http_headers: the name that begins with \"Authorization\" is not a legal one: letters, digits and "
+              "!#$%&'*+-.^_`|~ only");
 }
 
 TEST(tag_names_are_legal)

@@ -144,6 +144,8 @@ uint64_t rpp_retry_after_ns(const char *value, uint64_t realtime_ns)
 
     int64_t date = http_date(text);
     if (date < 0) return 0;
+    /* In seconds first: in nanoseconds a date of the year 2600 is none. */
+    if ((uint64_t)date > realtime_ns / RPP_NS_PER_S + RETRY_AFTER_MAX_S) return RETRY_AFTER_MAX_S * RPP_NS_PER_S;
     uint64_t date_ns = (uint64_t)date * RPP_NS_PER_S;
     if (date_ns <= realtime_ns) return 0;
     uint64_t wait_ns = date_ns - realtime_ns, most_ns = RETRY_AFTER_MAX_S * RPP_NS_PER_S;

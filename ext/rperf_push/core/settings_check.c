@@ -97,17 +97,19 @@ static rpp_status check_credentials(const rpp_settings *settings, rpp_mistakes *
     return RPP_OK;
 }
 
-/* RFC 9110: a name is a token, a value holds no control characters but tabs. */
+/* RFC 9110: a name is a token, a value holds no control characters but tabs. Of a name only the token shows: who writes
+ * "Authorization: Bearer ..." where "Authorization=Bearer ..." is asked for has put a secret into the rest. */
 static rpp_status check_headers(const rpp_pairs *headers, rpp_mistakes *mistakes)
 {
     static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     char quoted[RPP_QUOTED_MAX];
     for (size_t i = 0; i < headers->count; i++) {
         const char *name = headers->items[i].key;
-        quote(quoted, name);
-        if (!*name || name[strspn(name, token)]) {
+        size_t length = strspn(name, token);
+        rpp_quote(quoted, name, length);
+        if (!*name || name[length]) {
             TRY(rpp_mistakes_add(mistakes,
-                                 "http_headers: %s is not a legal header name: letters, digits and "
+                                 "http_headers: the name that begins with %s is not a legal one: letters, digits and "
                                  "!#$%%&'*+-.^_`|~ only",
                                  quoted));
         }
