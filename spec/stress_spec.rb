@@ -21,3 +21,7 @@ RSpec.describe "Captures" do
     end
   end
 end
+
+RSpec.describe "Forks while uploads are slow" do
+  include_examples "a program whose forks all end well", 5
+end

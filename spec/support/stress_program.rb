@@ -23,7 +23,7 @@ module StressProgram
   end
 end
 
-# What is left to say of it: it went on to its end, and captured all the way.
+# Whatever it met was survived, or its status would tell: it went on to its end, and captured all the way.
 RSpec.shared_examples "a program that survives captures" do |seconds, env: {}, arguments: []|
   include StressProgram
 
@@ -35,5 +35,19 @@ RSpec.shared_examples "a program that survives captures" do |seconds, env: {}, a
     expect(result["stats"]["samples_captured"]).to be > seconds * 200
     expect(result["stats"]["windows_sealed"]).to be > seconds / 4
     expect(result["counts"].size).to be > 20
+  end
+end
+
+RSpec.shared_examples "a program whose forks all end well" do |seconds|
+  include RubyProgram
+
+  it "ends well after #{seconds} s" do
+    program = File.join(StressProgram::ROOT, "spec/stress/forking.rb")
+    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, program, seconds.to_s], timeout: seconds + 60)
+    expect(status).to be_success, "#{status.inspect}\n#{err.byteslice(0, 20_000)}"
+    result = JSON.parse(out.lines.last)
+    expect(result["children"]).to be > seconds
+    expect(result["stats"]).to include("running" => true, "payloads_dropped_retries" => 0, "log_lines_dropped" => 0)
+    expect(result["stats"]["payloads_delivered"]).to be > 0
   end
 end
