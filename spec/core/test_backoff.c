@@ -58,6 +58,22 @@ TEST(a_500_is_retried_twice_at_most)
     CHECK_INT(decide(&policy, answered(503), 300), RPP_VERDICT_RETRY);
 }
 
+static uint64_t wait_after(int status, uint32_t attempts)
+{
+    uint64_t random = 42, due_ns = 0;
+    rpp_attempt attempt = answered(status);
+    CHECK_INT(rpp_backoff_decide(&policy, &attempt, attempts, 0, &random, &due_ns), RPP_VERDICT_RETRY);
+    return due_ns;
+}
+
+TEST(the_tries_after_a_500_outlast_a_short_outage)
+{
+    CHECK(wait_after(503, 1) <= 1250 * RPP_NS_PER_MS);
+    CHECK(wait_after(500, 1) >= 3 * RPP_NS_PER_S);
+    CHECK(wait_after(500, 1) + wait_after(500, 2) >= 15 * RPP_NS_PER_S);
+    CHECK(wait_after(500, 1) + wait_after(500, 2) <= 25 * RPP_NS_PER_S);
+}
+
 TEST(ends_without_a_status)
 {
     CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_NOT_SENT}, 9), RPP_VERDICT_RETRY);

@@ -389,6 +389,19 @@ TEST(a_500_ends_after_three_tries)
     tear_down(&s);
 }
 
+TEST(a_flush_uses_up_no_more_than_one_try_after_a_500)
+{
+    scene s;
+    set_up_with(&s, &rpp_system_clock, SCRIPT({.end = RPP_END_ANSWERED, .http_status = 500}));
+    push(&s, 1, 1);
+    begin(&s);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_monotonic_ns() + 2 * RPP_NS_PER_S), RPP_TIMEOUT);
+    CHECK_INT(tries(&s), 2);
+    CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns()));
+    tear_down(&s);
+}
+
 TEST(out_of_memory_is_tried_again)
 {
     scene s;

@@ -75,7 +75,9 @@ rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attem
     if (verdict != RPP_VERDICT_RETRY) return verdict;
     if (policy->max_attempts && attempts >= policy->max_attempts) return out_of_tries(attempt);
 
-    uint64_t wait_ns = jittered(exponential_ns(policy, attempts), random);
+    /* The few tries after a 500 are spread wide, so that a short outage that shows as 500 costs nothing. */
+    uint32_t step = attempt->end == RPP_END_ANSWERED && attempt->http_status == 500 ? 2 * attempts + 1 : attempts;
+    uint64_t wait_ns = jittered(exponential_ns(policy, step), random);
     if (wait_ns < attempt->retry_after_ns) wait_ns = attempt->retry_after_ns;
     *due_ns = wait_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + wait_ns;
     return RPP_VERDICT_RETRY;

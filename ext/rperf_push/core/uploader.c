@@ -109,7 +109,8 @@ static void wait_for_next_try(rpp_uploader *self, const rpp_delivery *delivery, 
                               uint64_t due_ns)
 {
     pthread_mutex_lock(&self->lock);
-    bool hurried = self->synced.flushes || self->synced.stopping;
+    bool few_tries = delivery->attempt.http_status == 500 && !self->synced.stopping; /* a flush must not use them up */
+    bool hurried = (self->synced.flushes || self->synced.stopping) && !few_tries;
     uint64_t soon = now_ns + self->options.backoff.first_ns;
     if (hurried && !delivery->attempt.retry_after_ns && soon < due_ns) due_ns = soon;
     if (self->synced.hurries != hurries) due_ns = 0; /* asked for while the try was under way */
