@@ -24,7 +24,7 @@ Gem::Specification.new do |spec|
     "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"
   ]
   spec.bindir = "exe"
-  spec.executables = ["rperf-push"]
+  spec.executables = Dir["exe/*"].map { |path| File.basename(path) }
   spec.extensions = ["ext/rperf_push/extconf.rb"]
   spec.metadata = { "rubygems_mfa_required" => "true" }
 end
