@@ -1,0 +1,243 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "support/pyroscope_client"
+require_relative "support/pyroscope_double/remote"
+require_relative "support/shop_process"
+require_relative "support/working_process"
+
+# A backend that is away, slow, refuses or loses answers: the application does not notice, the statistics tell, and what
+# fits the queue arrives afterwards, once.
+RSpec.describe "An unreliable backend" do
+  let(:pyroscope) { PyroscopeDouble::Remote.new }
+  let(:settings) { {} }
+  let(:app) do
+    WorkingProcess.new({ "RPERF_PUSH_SERVER_ADDRESS" => pyroscope.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "0.3",
+                         "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "1" }.merge(settings))
+  end
+
+  after do
+    app.kill
+    pyroscope.stop
+  end
+
+  # Statistics, once they are as the block wants them.
+  def wait_for_stats(what, timeout: 20)
+    wait_until(what, timeout:, interval: 0.1) { app.stats.then { |stats| stats if yield stats } }
+  end
+
+  def delivered = app.stats["payloads_delivered"]
+
+  # Nothing is sampled any more, all is sent: the books can be closed.
+  def close_books
+    expect(app.run("RperfPush.flush(timeout: 20)")).to be(true), app.log
+    app.run("RperfPush.shutdown")
+    app.stats
+  end
+
+  def dropped(stats) = stats.sum { |name, count| name.start_with?("payloads_dropped_") ? count : 0 }
+
+  # What the server has is what was encoded, and each window once.
+  def expect_all_there(stats, kept: pyroscope.accepted)
+    expect(kept.map(&:time_nanos).uniq.size).to eq(kept.size)
+    sums = [PyroscopeClient::CPU, PyroscopeClient::WALL].map { |type| PyroscopeClient.new(pyroscope.url).total(type, "{}") }
+    expect(sums).to eq(stats.values_at("cpu_ns_encoded", "wall_ns_encoded"))
+  end
+
+  def expect_windows_in_a_row(kept)
+    gaps = kept.sort_by(&:time_nanos).each_cons(2).map { |one, following| following.time_nanos - one.time_nanos - one.duration_nanos }
+    expect(gaps).to all(be_within(1_000_000).of(0))
+  end
+
+  it "may be down from the start: everything arrives once it is there" do
+    pyroscope.fault(down: "refuse")
+    stats = wait_for_stats("windows that wait") { |now| now["queue_payloads"] >= 3 && now["uploads_retried"] >= 2 }
+    expect(stats).to include("payloads_delivered" => 0, "uploads_ok" => 0, "uploads_failed_4xx" => 0, "uploads_failed_5xx" => 0)
+    expect(stats["uploads_failed_connect"]).to be >= 2
+    expect(stats["last_error"]).to match(/connect|refused/i)
+    expect(stats["last_error_at_ns"]).to be_within(20e9).of(Time.now.to_i * 1_000_000_000)
+    expect(app.run("RperfPush.flush(timeout: 0.3)")).to be(false)
+    expect(app.slowest_request).to be < 1
+
+    pyroscope.fault
+    stats = close_books
+    expect(dropped(stats)).to eq(0)
+    expect(stats["payloads_delivered"]).to eq(stats["payloads_sealed"])
+    expect_all_there(stats)
+    expect_windows_in_a_row(pyroscope.accepted)
+    expect(app.log.lines).to match([/upload to pyroscope failed: .*trying again$/, /uploads to pyroscope work again, after \d+ failed/])
+  end
+
+  { 429 => "uploads_failed_4xx", 503 => "uploads_failed_5xx" }.each do |status, counter|
+    it "may answer #{status}: what was refused is sent again" do
+      pyroscope.fault(status:, message: "come back later")
+      stats = wait_for_stats("refusals") { |now| now[counter] >= 2 && now["queue_payloads"] >= 3 }
+      expect(stats).to include("payloads_delivered" => 0, "uploads_retried" => stats[counter], "uploads_failed" => 0)
+      expect(stats["last_error"]).to match(/#{status}.*come back later/)
+      expect(app.slowest_request).to be < 1
+
+      pyroscope.fault
+      stats = close_books
+      expect(stats).to include("payloads_delivered" => stats["payloads_sealed"])
+      expect_all_there(stats)
+    end
+  end
+
+  it "may ask for time with Retry-After: it is left alone until then" do
+    pyroscope.fault(status: 429, retry_after: 3)
+    wait_for_stats("a second refusal") { |now| now["uploads_failed_4xx"] >= 2 }
+    first, second = pyroscope.received.map(&:at)
+    expect(second - first).to be_between(2.9, 5)
+    pyroscope.fault
+    expect_all_there(close_books)
+  end
+
+  it "may answer 500 for a while: what was refused is sent again" do
+    pyroscope.fault(status: 500)
+    stats = wait_for_stats("windows that wait") { |now| now["uploads_failed_5xx"] >= 1 && now["queue_payloads"] >= 5 }
+    expect(stats).to include("payloads_delivered" => 0, "uploads_failed" => 0)
+    expect(app.slowest_request).to be < 1
+
+    pyroscope.fault
+    stats = close_books
+    expect(stats).to include("payloads_delivered" => stats["payloads_sealed"])
+    expect_all_there(stats)
+  end
+
+  # It may be the profile that breaks the server. Each flush is worth a try.
+  it "may answer 500 for ever: a window is given up at the third time, and counted" do
+    pyroscope.fault(status: 500)
+    wait_for_stats("a refusal") { |now| now["uploads_retried"] == 1 }
+    2.times { expect(app.run("RperfPush.flush(timeout: 0.2)")).to be(false) }
+    wait_for_stats("a loss") { |now| now["payloads_dropped_retries"] == 1 && now["uploads_failed"] == 1 }
+    expect(pyroscope.received.first(3).map(&:time_nanos).uniq.size).to eq(1)
+
+    pyroscope.fault
+    stats = close_books
+    expect(dropped(stats)).to eq(1)
+    expect(stats["payloads_delivered"]).to eq(stats["payloads_sealed"] - 1)
+    expect(pyroscope.accepted.map(&:time_nanos).uniq.size).to eq(stats["payloads_delivered"])
+  end
+
+  it "may take 5 s for an answer: nobody waits, nothing is lost or sent twice" do
+    pyroscope.fault(delay: 5)
+    app.slowest_request
+    wait_until("a request") { pyroscope.requests == 1 }
+    expect(app.run("started = now; [RperfPush.flush(timeout: 1), now - started]")).to match([false, be_between(1, 2)])
+    stats = wait_for_stats("windows that wait") { |now| now["queue_payloads"] >= 3 }
+    expect(stats).to include("payloads_delivered" => 0, "uploads_retried" => 0, "uploads_failed" => 0)
+    expect(app.slowest_request).to be < 2.5
+
+    pyroscope.fault
+    stats = close_books
+    expect(stats).to include("payloads_delivered" => stats["payloads_sealed"], "payloads_unconfirmed" => 0)
+    expect_all_there(stats)
+  end
+
+  context "with little patience" do
+    let(:settings) { { "RPERF_PUSH_UPLOAD_TIMEOUT" => "0.5" } }
+
+    it "may store and answer too late: unconfirmed, and not sent again" do
+      pyroscope.fault(delay: 2)
+      stats = wait_for_stats("an answer that did not come") { |now| now["payloads_unconfirmed"] >= 2 }
+      expect(stats["uploads_failed_timeout"]).to be >= 2
+      expect(stats["last_error"]).to match(/no answer|time/i)
+
+      pyroscope.fault
+      wait_for_stats("deliveries") { |now| now["payloads_delivered"] >= 2 }
+      stats = close_books
+      expect(stats["payloads_delivered"] + stats["payloads_unconfirmed"]).to eq(stats["payloads_sealed"])
+      expect_all_there(stats)
+    end
+  end
+
+  it "may store and lose the answer: unconfirmed, and not counted twice" do
+    pyroscope.fault(lost_answer: true)
+    stats = wait_for_stats("lost answers") { |now| now["payloads_unconfirmed"] >= 2 }
+    expect(stats).to include("uploads_retried" => 0, "payloads_delivered" => 0)
+
+    pyroscope.fault
+    wait_for_stats("a delivery") { |now| now["payloads_delivered"] >= 1 }
+    stats = close_books
+    expect(stats["payloads_delivered"] + stats["payloads_unconfirmed"]).to eq(stats["payloads_sealed"])
+    expect_all_there(stats)
+  end
+
+  context "with a small queue" do
+    let(:settings) { { "RPERF_PUSH_QUEUE_MAX_BYTES" => "3000" } }
+
+    it "may be away for long: the oldest windows make room, and are counted" do
+      pyroscope.fault(down: "refuse")
+      stats = wait_for_stats("a full queue") { |now| now["payloads_dropped_queue_full"] >= 3 }
+      expect(stats["queue_bytes"]).to be_between(1, 3000)
+
+      pyroscope.fault
+      stats = close_books
+      expect(dropped(stats)).to eq(stats["payloads_dropped_queue_full"])
+      expect(stats["payloads_delivered"] + dropped(stats)).to eq(stats["payloads_sealed"])
+      expect(pyroscope.accepted.map(&:time_nanos).uniq.size).to eq(stats["payloads_delivered"])
+    end
+  end
+
+  context "when the program ends" do
+    it "may hang: the exit takes the shutdown timeout and no more, and says what was lost" do
+      pyroscope.fault(delay: 60)
+      wait_for_stats("windows that wait") { |now| now["queue_payloads"] >= 2 }
+      expect(app.stop).to be_between(0.9, 2)
+      expect(app.log).to match(/the shutdown timeout of 1\.0 s passed before all was sent; profiles lost: \d+$/)
+    end
+
+    it "may not even take the connection" do
+      backlog = TCPServer.new("127.0.0.1", 0).tap { |server| server.listen(1) }
+      app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => "http://127.0.0.1:#{backlog.addr[1]}",
+                               "RPERF_PUSH_UPLOAD_INTERVAL" => "0.3", "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "1")
+      wait_until("windows that wait") { app.stats["queue_payloads"] >= 2 }
+      expect(app.stop).to be_between(0.9, 2)
+    ensure
+      app&.kill
+      backlog&.close
+    end
+
+    it "has the rest before the program is gone" do
+      wait_for_stats("a window") { |now| now["payloads_delivered"] >= 1 }
+      before = pyroscope.accepted.size
+      app.run("RperfPush.label(endpoint: 'last') { till = now + 0.1; nil while now < till }")
+      expect(app.stop).to be < 2
+      expect(pyroscope.accepted.size).to be > before
+      expect(PyroscopeClient.new(pyroscope.url).label_values("endpoint")).to include("last")
+      expect(app.log).to eq("")
+    end
+  end
+end
+
+# The shop and its twin without a profiler serve by turns, so that what else the machine does hurts both.
+RSpec.describe "A shop whose backend" do
+  before(:all) do
+    @pyroscope = PyroscopeDouble::Remote.new
+    @pyroscope.fault(down: "refuse")
+    @shops = [{ "RPERF_PUSH_ENABLED" => "false" },
+              { "RPERF_PUSH_SERVER_ADDRESS" => @pyroscope.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "0.5" }]
+             .map { |env| ShopProcess.new(env) }.map(&:wait)
+  end
+
+  after(:all) do
+    @pyroscope.fault
+    @shops.each(&:stop)
+    @pyroscope.stop
+  end
+
+  def served
+    2.times.map { @shops.map { |shop| JSON.parse(shop.visit(0.8), symbolize_names: true) } }.transpose
+  end
+
+  { "is down" => { down: "refuse" }, "takes 5 s for each answer" => { delay: 5 }, "answers 429" => { status: 429 },
+    "answers 500" => { status: 500 } }.each do |what, fault|
+    it "#{what} serves as many requests as without a profiler" do
+      @pyroscope.fault(**fault)
+      without, with = served
+      expect(with + without).to all(include(errors: 0))
+      expect(with.map { |run| run[:p99_ms] }.max).to be < 4000
+      expect(with.sum { |run| run[:requests] }).to be > 0.6 * without.sum { |run| run[:requests] }
+    end
+  end
+end

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+# What WorkingProcess starts: requests of about 2 ms in one thread; in the other, the lines that come in are run.
+
+require "json"
+require "rperf_push"
+
+def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+def request
+  started = now
+  RperfPush.label(endpoint: "GET /work") { 5_000.times { |number| Math.sqrt(number) } }
+  $slowest = [$slowest, now - started].max
+end
+
+$stdout.sync = true
+$slowest = 0
+RperfPush.configure! { |config| config.application_name = "worker" }
+Thread.new do
+  loop do
+    request
+    sleep 0.005
+  end
+end
+puts "ready"
+while (line = $stdin.gets)
+  begin
+    puts JSON.generate([eval(JSON.parse(line)), nil]) # rubocop:disable Security/Eval -- the spec's own
+  rescue StandardError => e
+    puts JSON.generate([nil, e.full_message(highlight: false)])
+  end
+end
