@@ -111,11 +111,13 @@ static rpp_status push_to(rb_rpp_outlet outlet, const rb_rpp_thread *t, rpp_samp
     return status;
 }
 
-/* One clock to all outlets that are on. False: it did not fit and is as before. */
-static bool push(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, uint32_t depth, bool remainder)
+/* One clock, or part of it, to all outlets that are on. False: it did not fit and is as before. */
+static bool push_part(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, uint32_t depth, bool remainder,
+                      const rpp_clock_part *part)
 {
     rpp_sample sample = {.thread_seq = t->seq, .depth = depth, .remainder = remainder};
     if (!rpp_clock_slot_take(slot, state, &sample)) return true;
+    if (part) rpp_clock_slot_keep_rest(slot, &sample, *part);
     bool taken = false;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (!outlets[outlet].on) continue;
@@ -137,6 +139,11 @@ static bool push(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, uint32
     rpp_label_set_release(sample.labels); /* nor here: the slot holds one */
     if (state == RPP_STATE_RUNNING && !remainder) slot->captured_in = t->settled + 1;
     return true;
+}
+
+static bool push(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, uint32_t depth, bool remainder)
+{
+    return push_part(t, slot, state, depth, remainder, NULL);
 }
 
 uint64_t rb_rpp_overhead_begin(void)
@@ -171,13 +178,28 @@ static void end(uint64_t began)
     busy = false;
 }
 
-void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count)
+void rb_rpp_capture_running(rb_rpp_thread *t)
 {
     if (!begin()) return;
     uint64_t began = rb_rpp_overhead_begin();
     uint32_t depth = walk(t, true);
-    rpp_clock_slot *slot = rpp_thread_clocks_current(&t->clocks);
-    for (size_t i = 0; i < count && depth; i++) push(t, slot, states[i], depth, false);
+    if (depth) push(t, rpp_thread_clocks_current(&t->clocks), RPP_STATE_RUNNING, depth, false);
+    end(began);
+}
+
+void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns)
+{
+    rpp_clock_part part;
+    bool due = rpp_thread_clocks_event_is_due(&t->clocks, states[0], period_ns, &part) ||
+               rpp_thread_clocks_event_is_due(&t->clocks, states[1], period_ns, &part);
+    if (!due || !begin()) return;
+    uint64_t began = rb_rpp_overhead_begin();
+    rb_rpp_thread_read_cpu(t);
+    uint32_t depth = walk(t, true);
+    for (int i = 0; i < 2 && depth; i++) {
+        if (!rpp_thread_clocks_event_is_due(&t->clocks, states[i], period_ns, &part)) continue;
+        push_part(t, rpp_thread_clocks_current(&t->clocks), states[i], depth, false, &part);
+    }
     end(began);
 }
 
@@ -220,11 +242,11 @@ void rb_rpp_thread_read_cpu(rb_rpp_thread *t)
     if (t->has_cpu_clock) rpp_thread_clocks_read(&t->clocks, rb_rpp_thread_cpu_ns(t));
 }
 
-/* A little running time of a thread that waits now was not spent where it waits: better a tick finds its method. */
-static bool carries_over(const rb_rpp_thread *t, const rpp_clock_slot *slot, rpp_state state)
+/* Running time that no capture came to in this window, of a thread that waits now or runs under other labels, was not spent
+ * where it is: the CPU time does better to wait for a tick to find the method. The wall time is this window's. */
+static bool carries_over(const rb_rpp_thread *t, const rpp_clock_slot *slot, bool is_here, rpp_state state)
 {
-    return state == RPP_STATE_RUNNING && t->phase != RB_RPP_RUNNING && slot->captured_in != t->settled + 1 &&
-           slot->wall_ns[state] < rb_rpp_capturing.carry_max_ns;
+    return state == RPP_STATE_RUNNING && !is_here && slot->captured_in != t->settled + 1;
 }
 
 /* Empties all clocks of t. What belongs to the stack of this moment goes there, the rest to where it was last seen. */
@@ -236,8 +258,10 @@ static bool push_all(rb_rpp_thread *t, uint32_t depth, rb_rpp_occasion when)
         for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
             bool off_gvl = state == RPP_STATE_BLOCKED || state == RPP_STATE_WAITING;
             bool here = when != RB_RPP_THREAD_END && slot == current && off_gvl == (t->phase == RB_RPP_BLOCKED);
-            if (when == RB_RPP_WINDOW_END && carries_over(t, slot, state)) continue;
-            if (!push(t, slot, state, depth, !here)) return false;
+            rpp_clock_part wall_only = {.wall_ns = slot->wall_ns[state]};
+            bool carries = when == RB_RPP_WINDOW_END && carries_over(t, slot, here, state);
+            if (carries && !wall_only.wall_ns) continue;
+            if (!push_part(t, slot, state, depth, !here, carries ? &wall_only : NULL)) return false;
         }
     }
     return true;

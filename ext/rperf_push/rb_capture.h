@@ -21,7 +21,6 @@
 
 typedef struct rb_rpp_capture_options {
     _Atomic uint64_t period_ns; /* the one in force; set by a collector, read anywhere */
-    uint64_t carry_max_ns; /* leftover running time up to this waits for the next tick instead of going to where it waits */
     bool lines;
     bool resting; /* no outlet is on: clocks stand still, with what they hold */
 } rb_rpp_capture_options;
@@ -49,8 +48,10 @@ bool rb_rpp_capture_is_busy(void);
 uint64_t rb_rpp_overhead_begin(void);
 void rb_rpp_overhead_end(uint64_t began_ns, uint64_t max_ns);
 
-/* Captures the calling thread's stack once and gives it the current slot's clocks of these states. */
-void rb_rpp_capture(rb_rpp_thread *t, const rpp_state *states, size_t count);
+/* Captures the calling thread's stack and gives it all its running time under the current labels. */
+void rb_rpp_capture_running(rb_rpp_thread *t);
+/* An event of these two states is over: captures the stack if it is due. */
+void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns);
 /* Pushes all that a slot holds, to the calling thread's stack of this moment. False: no room. */
 bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot);
 

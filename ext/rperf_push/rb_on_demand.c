@@ -133,7 +133,6 @@ static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, 
     on_demand *s = session_new(&shape, NUM2UINT(frequency));
     if (!s) rb_memerror();
     rb_rpp_sampler_options options = {.period_ns = RPP_NS_PER_S / s->frequency,
-                                      .window_ns = WINDOW_NS,
                                       .lines = shape.lines,
                                       .overhead_limit = 1, /* whoever asks for it wants it */
                                       .engine = (rpp_engine_kind)NUM2INT(engine)};

@@ -19,8 +19,6 @@
 #define OVERDUE_PERIODS 4u
 #define HOOKS_PER_MEASURE 64u
 #define HOOK_MAX_NS (2 * RPP_NS_PER_US)
-/* Leftover running time up to this share of a window waits for the next tick. */
-#define CARRY_SHARE 200u
 
 static rb_postponed_job_handle_t job_handle;
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
@@ -54,12 +52,6 @@ static void advance(rb_rpp_thread *t, uint64_t now)
 static uint64_t period_ns(void)
 {
     return atomic_load_explicit(&rb_rpp_capturing.period_ns, memory_order_relaxed);
-}
-
-static bool has_gathered(rb_rpp_thread *t, rpp_state state)
-{
-    const rpp_clock_slot *slot = rpp_thread_clocks_current(&t->clocks);
-    return slot->wall_ns[state] >= period_ns() || slot->cpu_ns[state] >= period_ns();
 }
 
 /* --- the end of a window --- */
@@ -128,13 +120,14 @@ static bool rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
 /* Runs on the creator: of a thread of the main Ractor, or of another one's first. */
 static void on_started(VALUE thread, uint64_t now)
 {
-    const rb_rpp_thread *creator = rb_rpp_thread_of(rb_thread_current());
+    rb_rpp_thread *creator = rb_rpp_thread_of(rb_thread_current());
     if (!creator || !creator->in_ruby) {
         rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
         return;
     }
     rb_rpp_thread *t = rb_rpp_thread_register(thread, now);
     if (!t) return;
+    rpp_thread_clocks_switch_labels(&t->clocks, rpp_thread_clocks_current(&creator->clocks)->labels);
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
     atomic_store(&t->ready_ns, now); /* born ready */
 }
@@ -152,12 +145,10 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     t->busy = true;
     rb_rpp_thread_find_clock(t);
     if (t->in_ruby) settle_if_late(t);
+    rpp_thread_clocks_begin_event(&t->clocks);
     advance(t, now);
     if (t->clocks.unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
-    if (t->in_ruby && (has_gathered(t, RPP_STATE_BLOCKED) || has_gathered(t, RPP_STATE_WAITING))) {
-        rb_rpp_thread_read_cpu(t);
-        rb_rpp_capture(t, off_gvl, 2);
-    }
+    if (t->in_ruby) rb_rpp_capture_event(t, off_gvl, period_ns());
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
     t->phase = RB_RPP_RUNNING;
@@ -297,6 +288,7 @@ static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mi
 /* GC time is taken out of the running clock, split where marking ends, and belongs to the stack that triggered it. */
 static void on_gc_event(VALUE tracepoint, void *unused)
 {
+    static const rpp_state gc_states[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
     if (!atomic_load_explicit(&sampling, memory_order_acquire)) return;
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
     rb_rpp_thread *t = in_gc ? in_gc : rb_rpp_thread_of(rb_thread_current());
@@ -307,6 +299,8 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     advance(t, now);
     switch (event) {
         case RUBY_INTERNAL_EVENT_GC_ENTER:
+            settle_if_late(t);
+            rpp_thread_clocks_begin_event(&t->clocks);
             in_gc = t;
             break;
         case RUBY_INTERNAL_EVENT_GC_START:
@@ -320,11 +314,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
             break;
         case RUBY_INTERNAL_EVENT_GC_EXIT:
             in_gc = NULL;
-            if (has_gathered(t, RPP_STATE_GC_MARKING) || has_gathered(t, RPP_STATE_GC_SWEEPING)) {
-                static const rpp_state gc_states[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
-                rb_rpp_thread_read_cpu(t);
-                rb_rpp_capture(t, gc_states, 2);
-            }
+            rb_rpp_capture_event(t, gc_states, period_ns());
             break;
     }
     t->busy = was_busy;
@@ -355,13 +345,12 @@ static void install_hooks_once(void)
 /* The calling thread is due: in the signal handler, or in a job. */
 static void capture_running(rb_rpp_thread *t)
 {
-    static const rpp_state states[] = {RPP_STATE_RUNNING};
     uint64_t now = rpp_monotonic_ns();
     t->busy = true;
     settle_if_late(t);
     advance(t, now);
     rb_rpp_thread_read_cpu(t);
-    rb_rpp_capture(t, states, 1);
+    rb_rpp_capture_running(t);
     atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
     t->busy = false;
 }
@@ -483,14 +472,11 @@ static void combine_options(void)
 {
     uint64_t period = UINT64_MAX;
     double overhead_limit = 1;
-    rb_rpp_capturing.carry_max_ns = UINT64_MAX;
     rb_rpp_capturing.lines = false;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (!rb_rpp_outlet_pipeline(outlet)) continue;
         const rb_rpp_sampler_options *o = &wanted[outlet];
-        uint64_t carry = o->window_ns / CARRY_SHARE;
         if (o->period_ns < period) period = o->period_ns;
-        if (carry < rb_rpp_capturing.carry_max_ns) rb_rpp_capturing.carry_max_ns = carry;
         if (o->overhead_limit < overhead_limit) overhead_limit = o->overhead_limit;
         rb_rpp_capturing.lines |= o->lines;
     }

@@ -26,7 +26,7 @@
 #include "rb_capture.h"
 
 typedef struct rb_rpp_sampler_options {
-    uint64_t period_ns, window_ns;
+    uint64_t period_ns;
     bool lines;
     double overhead_limit; /* share of one core in application threads */
     rpp_engine_kind engine;

@@ -119,7 +119,6 @@ static rpp_status session_start(session *s)
 {
     rb_rpp_sampler_options options = {
         .period_ns = RPP_NS_PER_S / s->settings->frequency,
-        .window_ns = s->settings->upload_interval_ns,
         .lines = s->settings->lines,
         .overhead_limit = s->settings->overhead_limit,
         .engine = (rpp_engine_kind)s->settings->engine,

@@ -226,6 +226,62 @@ TEST(with_no_slot_left_the_one_used_longest_ago_is_in_the_way)
     for (unsigned i = 1; i <= RPP_LABEL_SLOTS; i++) rpp_label_set_release(sets[i]);
 }
 
+static rpp_clock_part event_of(rpp_thread_clocks *clocks, uint64_t length, uint64_t period)
+{
+    rpp_clock_part part = {0};
+    rpp_thread_clocks_begin_event(clocks);
+    rpp_thread_clocks_advance(clocks, RPP_STATE_BLOCKED, clocks->wall_mark_ns + length);
+    if (rpp_thread_clocks_event_is_due(clocks, RPP_STATE_BLOCKED, period, &part)) {
+        rpp_clock_slot *slot = rpp_thread_clocks_current(clocks);
+        rpp_sample sample = {0};
+        CHECK(rpp_clock_slot_take(slot, RPP_STATE_BLOCKED, &sample));
+        rpp_clock_slot_keep_rest(slot, &sample, part);
+        CHECK_INT(sample.wall_ns, part.wall_ns);
+    }
+    return part;
+}
+
+TEST(a_long_event_gets_its_own_time_and_leaves_the_rest)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    CHECK_INT(event_of(&clocks, 7, 10).wall_ns, 0);
+    CHECK_INT(event_of(&clocks, 500, 10).wall_ns, 500);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_BLOCKED), 7);
+    CHECK_INT(event_of(&clocks, 4, 10).wall_ns, 10);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_BLOCKED), 1);
+}
+
+/* All to whoever is there when a period is full: the four would never be seen, and the seven blamed for all. */
+TEST(short_events_are_given_what_they_lasted_in_the_long_run)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    uint64_t fours = 0, sevens = 0;
+    for (int i = 0; i < 1000; i++) {
+        fours += event_of(&clocks, 4, 10).wall_ns;
+        sevens += event_of(&clocks, 7, 10).wall_ns;
+    }
+    CHECK_INT(fours, 4000);
+    CHECK_INT(sevens, 7000);
+}
+
+TEST(a_part_of_an_event_has_its_part_of_the_cpu_time)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    for (int i = 1; i <= 3; i++) {
+        rpp_thread_clocks_begin_event(&clocks);
+        rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + (uint64_t)i * 40);
+        rpp_thread_clocks_read(&clocks, (uint64_t)i * 20);
+    }
+    rpp_clock_part part;
+    CHECK(rpp_thread_clocks_event_is_due(&clocks, RPP_STATE_BLOCKED, 100, &part));
+    CHECK_INT(part.wall_ns, 100);
+    CHECK_INT(part.cpu_ns, 50);
+    rpp_thread_clocks_reset(&clocks, 0, 0);
+}
+
 TEST(the_current_slot_is_never_in_the_way)
 {
     rpp_thread_clocks clocks = {0};

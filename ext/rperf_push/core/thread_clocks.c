@@ -70,6 +70,39 @@ bool rpp_clock_slot_take(rpp_clock_slot *slot, rpp_state state, rpp_sample *samp
     return true;
 }
 
+void rpp_clock_slot_keep_rest(rpp_clock_slot *slot, rpp_sample *sample, rpp_clock_part part)
+{
+    slot->wall_ns[sample->state] += sample->wall_ns - part.wall_ns;
+    slot->cpu_ns[sample->state] += sample->cpu_ns - part.cpu_ns;
+    sample->wall_ns = part.wall_ns;
+    sample->cpu_ns = part.cpu_ns;
+}
+
+void rpp_thread_clocks_begin_event(rpp_thread_clocks *c)
+{
+    const rpp_clock_slot *slot = &c->slots[c->current];
+    for (size_t i = 0; i < RPP_STATE_COUNT; i++) {
+        c->before_event[i] = (rpp_clock_part){.cpu_ns = slot->cpu_ns[i], .wall_ns = slot->wall_ns[i]};
+    }
+}
+
+bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *c, rpp_state state, uint64_t period_ns,
+                                    rpp_clock_part *part)
+{
+    const rpp_clock_slot *slot = &c->slots[c->current];
+    rpp_clock_part all = {.cpu_ns = slot->cpu_ns[state], .wall_ns = slot->wall_ns[state]};
+    rpp_clock_part own = {.cpu_ns = all.cpu_ns - c->before_event[state].cpu_ns,
+                          .wall_ns = all.wall_ns - c->before_event[state].wall_ns};
+    if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns) {
+        *part = own;
+        return true;
+    }
+    if (all.wall_ns < period_ns) return false;
+    part->wall_ns = period_ns;
+    part->cpu_ns = (uint64_t)((double)all.cpu_ns * ((double)period_ns / (double)all.wall_ns));
+    return true;
+}
+
 void rpp_clock_slot_untake(rpp_clock_slot *slot, const rpp_sample *sample)
 {
     slot->wall_ns[sample->state] += sample->wall_ns;

@@ -7,6 +7,9 @@
  *               to its wall time, in proportion, and what is left was burnt off the GVL.
  *   slot        the clocks of one label set. Changing labels changes the slot; coming back finds the time of before.
  *   take        empties one clock into a sample that is about to be pushed; untake puts it back when there was no room.
+ *   event       a time off the GVL, or in the GC, that is captured when it is over. One that lasted a period or more gets its
+ *               own time, exactly. Shorter ones share a line of time with a mark at every period: the one that comes to a mark
+ *               gets a period. Were it given all there is, long events would be blamed for the short ones before them.
  *
  * Threads    one at a time: the thread itself, or whoever holds the GVL while the thread does not run.
  *            Async-signal-safe, except release of label sets in switch_labels and reset.
@@ -29,9 +32,14 @@ typedef struct rpp_clock_slot {
     uint32_t captured_in;  /* for the owner: which of its periods last saw a capture while running */
 } rpp_clock_slot;
 
+typedef struct rpp_clock_part {
+    uint64_t cpu_ns, wall_ns;
+} rpp_clock_part;
+
 typedef struct rpp_thread_clocks {
     uint64_t wall_mark_ns, cpu_mark_ns;
-    uint64_t unread_ns[RPP_STATE_COUNT]; /* wall time since the last reading of the CPU clock */
+    uint64_t unread_ns[RPP_STATE_COUNT];         /* wall time since the last reading of the CPU clock */
+    rpp_clock_part before_event[RPP_STATE_COUNT]; /* what the current slot held when the event began */
     uint32_t uses;
     uint32_t current;
     rpp_clock_slot slots[RPP_LABEL_SLOTS];
@@ -55,9 +63,16 @@ static inline rpp_clock_slot *rpp_thread_clocks_current(rpp_thread_clocks *clock
 
 /* What a clock holds, moved into the sample (cpu, wall, state, labels retained). False: it was empty. */
 bool rpp_clock_slot_take(rpp_clock_slot *slot, rpp_state state, rpp_sample *sample);
+/* Puts back what is more than the part; the sample holds the part. */
+void rpp_clock_slot_keep_rest(rpp_clock_slot *slot, rpp_sample *sample, rpp_clock_part part);
 /* Puts the time back and lets go of the label reference. */
 void rpp_clock_slot_untake(rpp_clock_slot *slot, const rpp_sample *sample);
 bool rpp_clock_slot_is_empty(const rpp_clock_slot *slot);
+
+void rpp_thread_clocks_begin_event(rpp_thread_clocks *clocks);
+/* What the event that ends now is given of one clock. False: nothing yet. */
+bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *clocks, rpp_state state, uint64_t period_ns,
+                                    rpp_clock_part *part);
 
 /* The slot that switch_labels would have to empty first, or NULL: push its time, then switch. */
 rpp_clock_slot *rpp_thread_clocks_slot_in_the_way(rpp_thread_clocks *clocks, const rpp_label_set *labels);
