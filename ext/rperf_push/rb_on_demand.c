@@ -23,6 +23,8 @@ typedef struct on_demand {
     uint32_t frequency;
     bool deferred;
     unsigned profiling; /* profile blocks under way */
+    unsigned users;     /* calls and blocks that hold on to it; the last one frees what was stopped */
+    bool ending, stopped;
     uint64_t start_ns, began_ns; /* epoch, monotonic */
     uint64_t overhead_before_ns, ticks_before;
 } on_demand;
@@ -51,6 +53,11 @@ static void session_free(on_demand *s)
     rpp_pipeline_free(s->pipeline);
     rpp_recording_free(s->recording);
     rpp_free(s);
+}
+
+static void let_go(on_demand *s)
+{
+    if (--s->users == 0 && s->stopped) session_free(s);
 }
 
 static on_demand *session_new(const rb_rpp_shape *shape, uint32_t frequency)
@@ -143,39 +150,70 @@ static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, 
     return Qtrue;
 }
 
+static VALUE bring_in_all(VALUE argument)
+{
+    bring_in((on_demand *)argument);
+    return Qnil;
+}
+
+/* Whatever is thrown at it while it waits without the GVL, the session ends. */
 static VALUE native_stop(VALUE self)
 {
     on_demand *s = session;
-    if (!s) return Qnil;
-    session = NULL; /* others may come while we wait without the GVL */
-    bring_in(s);
+    int thrown = 0;
+    if (!s || s->ending) return Qnil;
+    s->ending = true;
+    s->users++;
+    rb_protect(bring_in_all, (VALUE)s, &thrown);
     rb_rpp_sampler_detach(RB_RPP_ON_DEMAND);
+    session = NULL;
     waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + PATIENCE_NS, .stop = true};
     rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
-    VALUE data = data_of(s);
-    if (w.status == RPP_OK) session_free(s);
+    VALUE data = thrown ? Qnil : data_of(s);
+    s->stopped = w.status == RPP_OK;
+    let_go(s);
+    if (thrown) rb_jump_tag(thrown);
     return data;
 }
 
-static VALUE native_snapshot(VALUE self, VALUE clear)
+typedef struct snapshot {
+    on_demand *session;
+    bool clear;
+} snapshot;
+
+static VALUE take_snapshot(VALUE argument)
 {
-    on_demand *s = session;
-    if (!s) return Qnil;
+    const snapshot *wanted = (const snapshot *)argument;
+    on_demand *s = wanted->session;
     bring_in(s);
     if (s != session) return Qnil; /* stopped meanwhile */
     VALUE data = data_of(s);
-    if (RTEST(clear)) {
+    if (wanted->clear) {
         if (rpp_recording_clear(s->recording) != RPP_OK) rb_memerror();
         begin_counting(s, rpp_pipeline_boundary_ns(s->pipeline));
     }
     return data;
 }
 
+static VALUE end_snapshot(VALUE argument)
+{
+    let_go(((snapshot *)argument)->session);
+    return Qnil;
+}
+
+static VALUE native_snapshot(VALUE self, VALUE clear)
+{
+    snapshot wanted = {session, RTEST(clear)};
+    if (!session || session->ending) return Qnil;
+    session->users++;
+    return rb_ensure(take_snapshot, (VALUE)&wanted, end_snapshot, (VALUE)&wanted);
+}
+
 static VALUE end_profile(VALUE argument)
 {
     on_demand *s = (on_demand *)argument;
-    if (s != session || --s->profiling) return Qnil;
-    if (s->deferred) rb_rpp_sampler_pause(RB_RPP_ON_DEMAND);
+    if (--s->profiling == 0 && s == session && s->deferred) rb_rpp_sampler_pause(RB_RPP_ON_DEMAND);
+    let_go(s);
     return Qnil;
 }
 
@@ -183,6 +221,7 @@ static VALUE native_profile(VALUE self)
 {
     on_demand *s = session;
     if (!s) rb_raise(rb_eRuntimeError, "profiling is not started: call RperfPush.start first");
+    s->users++;
     if (s->profiling++ == 0 && s->deferred) rb_rpp_sampler_resume(RB_RPP_ON_DEMAND);
     return rb_ensure(rb_yield, Qundef, end_profile, (VALUE)s);
 }

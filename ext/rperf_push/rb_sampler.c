@@ -564,6 +564,7 @@ void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused)
 {
+    if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* one that is being stopped meanwhile */
     bool first = !rb_rpp_sampler_is_attached();
     if (any_on()) {
         push_all_threads();
