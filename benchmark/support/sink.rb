@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require "zlib"
 
 # A server on loopback that takes every push and says it is fine. What it was sent can be looked at.
 class Sink
@@ -29,7 +30,7 @@ class Sink
     while (head = client.gets("\r\n\r\n"))
       client.write("HTTP/1.1 100 Continue\r\n\r\n") if head.match?(/^expect: 100-continue/i)
       body = read_body(client, head)
-      @bodies << body if @keep
+      @bodies << unpacked(head, body) if @keep
       client.write(ANSWER)
     end
   rescue SystemCallError, IOError
@@ -37,6 +38,8 @@ class Sink
   ensure
     client.close
   end
+
+  def unpacked(head, body) = head.match?(/^content-encoding:\s*gzip/i) ? Zlib.gunzip(body) : body
 
   def read_body(client, head)
     length = head[/^content-length:\s*(\d+)/i, 1]

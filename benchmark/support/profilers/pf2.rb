@@ -7,9 +7,12 @@ class Pf2Profiler < Profiler
   def start = Pf2.start(interval_ms: (1000.0 / @hz).round, time_mode: @options.fetch(:mode, :cpu))
   def stop = @result = Pf2.stop
 
+  # Ruby's frames only: most of the native ones have no names.
   def self_times
-    require "pf2/reporter"
-    require_relative "../pprof"
-    Pprof.self_times(Pf2::Reporter::Pprof.new(@result).emit, "samples")
+    locations, functions = @result.values_at(:locations, :functions)
+    @result[:samples].each_with_object(Hash.new(0)) do |sample, sums|
+      leaf = sample[:stack].first or next
+      sums[functions[locations[leaf][:function_index]][:name]] += 1
+    end
   end
 end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "support/attribution"
+require_relative "support/benchmark"
+require_relative "support/peers"
+
+# accuracy.rb - is the method that a profile names the one that ran? Twenty methods, in Ruby and in C, one of which is made
+# slower: the profile should move by that amount at that method, and nowhere else.
+class Accuracy < Benchmark
+  TITLE = "Accuracy: a known slowdown among twenty methods"
+
+  HZ = 200
+  SLOWED = { base: nil, ruby: :triangle, c: :tr }.freeze
+  INTERPRETERS = { "interpreter" => [], "YJIT" => ["--yjit"] }.freeze
+  THREADS = { 1 => "One thread", 4 => "Four threads" }.freeze
+  PEERS = {
+    "rperf-push, signal" => ["rperf_push", { engine: :signal, to_files: true }],
+    "rperf-push, safepoint" => ["rperf_push", { engine: :safepoint, to_files: true }],
+    "stackprof" => ["stackprof", {}],
+    "vernier" => ["vernier", {}],
+    "pf2" => ["pf2", {}],
+    "pyroscope" => ["pyroscope", { own_sink: true }],
+    "rperf" => ["rperf", {}],
+    "ruby-prof" => ["ruby_prof", {}]
+  }.freeze
+
+  private
+
+  def sections = [explanation, *THREADS.map { |threads, title| "### #{title}\n\n#{table(threads)}" }].join("\n\n")
+
+  def explanation
+    "In percentage points of the program's CPU time. The program times its methods itself while it is profiled, at #{HZ} Hz. " \
+      "*Mean* and *worst*: how far the share of a method is off. *Ruby*, *C*: by how much the slowed method's share grew, seen " \
+      "and true. *Elsewhere*: the largest change at another method that did not happen. *Lost*: the share of what is none of " \
+      "the twenty, such as their callers."
+  end
+
+  def table(threads)
+    table = Table.new("", "mean", "worst", "Ruby: seen / true", "C: seen / true", "elsewhere", "lost")
+    INTERPRETERS.each do |interpreter, flags|
+      results = @runner.measure(wanted(cases(threads, flags)), rounds: rounds(1))
+      PEERS.each_key { |name| add_row(table, name, interpreter, results) }
+    end
+    table
+  end
+
+  def cases(threads, flags)
+    SLOWED.flat_map do |which, slow|
+      Peers.cases(PEERS, workload: "twenty_methods", count: quick? ? 0.5 : 8, warm_up: 0, hz: HZ, flags:,
+                         arguments: { slow:, threads: }, self_times: true)
+           .map { |one| one.with(name: "#{one.name} #{which}") }
+    end
+  end
+
+  def wanted(cases)
+    return cases unless @settings.profilers
+
+    cases.select { |one| @settings.profilers.any? { |name| one.name.start_with?("#{name} ") } }
+  end
+
+  def add_row(table, name, interpreter, results)
+    runs = SLOWED.keys.to_h { |which| [which, results["#{name} #{which}"]&.map { |run| Attribution.new(run) }] }
+    return if runs.values.any?(&:nil?)
+
+    table << ["#{name}, #{interpreter}", *numbers(runs)]
+  end
+
+  def numbers(runs)
+    all = runs.values.flatten
+    points = ->(number) { format("%.1f", number) }
+    moves = %i[ruby c].map { |which| runs[:base].zip(runs[which]).map { |base, slowed| slowed.moved_since(base, SLOWED[which]) } }
+    [points[Statistics.median(all.map(&:mean))], points[all.map(&:worst).max],
+     *moves.map { |pairs| format("%+.1f / %+.1f", *%i[seen true].map { |side| Statistics.median(pairs.map { |move| move[side] }) }) },
+     points[moves.flatten.map { |move| move[:elsewhere] }.max], points[Statistics.median(all.map(&:lost))]]
+  end
+end
+
+Accuracy.main(__FILE__)
