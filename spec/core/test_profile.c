@@ -221,6 +221,23 @@ TEST(a_remainder_keeps_thread_state_and_labels_apart)
     rpp_profile_free(profile);
 }
 
+TEST(a_remainder_goes_where_another_thread_was_under_the_same_labels)
+{
+    rpp_location leaf = {100, 1}, end = {RPP_FRAME_UNKNOWN, 0};
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    rpp_sample seen = sample_of(0, 10, 7, RPP_STATE_RUNNING, 1), left = sample_of(0, 5, 8, RPP_STATE_RUNNING, 1);
+    seen.labels = left.labels = labels_of("v");
+    left.remainder = true;
+    CHECK_OK(rpp_profile_add(profile, &seen, &leaf));
+    CHECK_OK(rpp_profile_add(profile, &left, &end));
+    CHECK_INT(rpp_profile_row_count(profile), 2);
+    CHECK_INT(rpp_profile_rows(profile)[1].thread_seq, 8); /* its own time, though */
+    CHECK_INT(rpp_profile_rows(profile)[1].wall_ns, 5);
+    CHECK_INT(leaf_of(profile, &rpp_profile_rows(profile)[1]), 100);
+    rpp_label_set_release(seen.labels);
+    rpp_profile_free(profile);
+}
+
 /* --- names --- */
 
 TEST(a_profile_is_named_when_all_its_frames_are)

@@ -16,7 +16,8 @@ const rpp_profile_limits rpp_profile_default_limits = {
     .max_rows = 200000,
 };
 
-#define NO_ROW SIZE_MAX
+#define NO_ROW     SIZE_MAX
+#define ANY_THREAD 0 /* threads are counted from 1 */
 
 /* Where a thread was last seen in one state under one label set: what is left of its time goes there. */
 typedef struct last_seen {
@@ -143,10 +144,9 @@ static bool is_seen(const void *table, uint32_t id, const void *wanted)
     return seen->thread_seq == key->thread_seq && seen->labels == key->labels && seen->state == key->state;
 }
 
-/* NULL when the thread was not seen so, or there is no memory to remember it. */
-static last_seen *seen_of(rpp_profile *profile, const rpp_row *row, bool remember)
+/* NULL when there is none so, or (to remember) no memory. */
+static last_seen *seen_of(rpp_profile *profile, last_seen key, bool remember)
 {
-    last_seen key = {.thread_seq = row->thread_seq, .labels = row->labels, .state = row->state};
     uint32_t hash = hash_seen(&key);
     uint32_t known = rpp_hash_index_find(&profile->seen_by_thread, hash, is_seen, profile, &key);
     if (known != RPP_INDEX_NONE) return &profile->seen[known];
@@ -160,24 +160,45 @@ static last_seen *seen_of(rpp_profile *profile, const rpp_row *row, bool remembe
     return &profile->seen[profile->seen_count++];
 }
 
+static last_seen as_seen(const rpp_row *row, uint32_t thread_seq)
+{
+    return (last_seen){.thread_seq = thread_seq, .labels = row->labels, .state = row->state};
+}
+
+static void remember(rpp_profile *profile, const rpp_row *row)
+{
+    uint32_t threads[] = {row->thread_seq, ANY_THREAD};
+    for (size_t i = 0; i < (row->labels ? 2 : 1); i++) {
+        last_seen *seen = seen_of(profile, as_seen(row, threads[i]), true);
+        if (seen) seen->row = (uint32_t)(row - profile->rows);
+    }
+}
+
+/* The stack where the thread was last seen so, or else any thread under the same labels: they do the same work. */
+static bool stack_for_remainder(rpp_profile *profile, rpp_row *key)
+{
+    const last_seen *seen = seen_of(profile, as_seen(key, key->thread_seq), false);
+    if (!seen && key->labels) seen = seen_of(profile, as_seen(key, ANY_THREAD), false);
+    if (seen) key->stack = profile->rows[seen->row].stack;
+    return seen;
+}
+
 /* The row that a sample's stack and labels lead to; *fits says whether they had room. */
 static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations, bool *fits)
 {
     rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state};
     *fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &key.labels) == RPP_OK;
-    if (*fits && sample->remainder) {
-        const last_seen *seen = seen_of(profile, &key, false);
-        if (seen) return &profile->rows[seen->row];
+    bool has_stack = *fits && sample->remainder && stack_for_remainder(profile, &key);
+    if (!has_stack) {
+        *fits = *fits && rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
+        if (!*fits) key.stack = profile->overflow_stack;
     }
-    *fits = *fits && rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
-    if (!*fits) key.stack = profile->overflow_stack;
     rpp_row *row = row_of(profile, key);
     if (!row) {
         *fits = false;
         return last_row_of(profile, sample->state);
     }
-    last_seen *seen = seen_of(profile, &key, true);
-    if (seen) seen->row = (uint32_t)(row - profile->rows);
+    if (!has_stack) remember(profile, row);
     return row;
 }
 

@@ -23,7 +23,7 @@
 #include "label_sets.h"
 #include "sample_buffer.h"
 
-#define RPP_LABEL_SLOTS 8
+#define RPP_LABEL_SLOTS 24
 
 typedef struct rpp_clock_slot {
     uint64_t wall_ns[RPP_STATE_COUNT], cpu_ns[RPP_STATE_COUNT];
