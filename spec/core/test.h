@@ -59,6 +59,16 @@ static jmp_buf test_failed;
 
 #define CHECK_OK(call) CHECK_INT((call), RPP_OK)
 
+static int passes(const test_case *test)
+{
+    if (setjmp(test_failed) == 0) {
+        test->run();
+        return 1;
+    }
+    fprintf(stderr, "FAILED %s\n", test->name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *wanted = argc > 1 ? argv[1] : NULL;
@@ -71,12 +81,7 @@ int main(int argc, char **argv)
         }
         if (wanted && strcmp(wanted, test->name) != 0) continue;
         ran++;
-        if (setjmp(test_failed) == 0) {
-            test->run();
-        } else {
-            fprintf(stderr, "FAILED %s\n", test->name);
-            failed++;
-        }
+        failed += !passes(test);
     }
     if (!ran) fprintf(stderr, "no test named %s\n", wanted ? wanted : "(none at all)");
     return failed || !ran ? 1 : 0;
