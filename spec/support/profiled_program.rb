@@ -68,12 +68,10 @@ class ProfiledProgram
   # @return [Array<Sample>] what one window holds
   def in_window(window) = samples.select { |sample| sample.window.equal?(window) }
 
-  # The number of the thread whose samples carry this label.
+  # The number of the thread that spent the most time under these labels: those it creates have them, too.
   def thread_with(labels)
-    numbers = samples.select { |sample| sample.labels >= labels }.map(&:thread).uniq
-    raise "threads with #{labels}: #{numbers}" unless numbers.size == 1
-
-    numbers.first
+    under_labels = samples.select { |sample| sample.labels >= labels }
+    under_labels.group_by(&:thread).max_by { |_, group| group.sum(&:wall) }.first
   end
 
   # @return [Hash{Object => Float}] shares of all CPU time, by what the block says of a sample

@@ -5,6 +5,7 @@
 #include <ruby.h>
 #include <ruby/thread.h>
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
@@ -132,6 +133,16 @@ static VALUE call(VALUE self, VALUE seconds)
     return rb_yield(Qnil);
 }
 
+/* For this thread, those it starts, and what it executes. */
+static VALUE block_signal(VALUE self, VALUE name)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, NUM2INT(rb_hash_aref(rb_funcall(rb_path2class("Signal"), rb_intern("list"), 0), name)));
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return Qnil;
+}
+
 static VALUE spent(VALUE self)
 {
     VALUE all = rb_hash_new();
@@ -153,5 +164,6 @@ void Init_burner(void)
     rb_define_singleton_method(burner, "sleep_with_gvl", sleep_with_gvl, 1);
     rb_define_singleton_method(burner, "sleep_without_gvl", sleep_without_gvl, 1);
     rb_define_singleton_method(burner, "call", call, 1);
+    rb_define_singleton_method(burner, "block_signal", block_signal, 1);
     rb_define_singleton_method(burner, "spent", spent, 0);
 }

@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require_relative "../support/profiled_program"
+
+# A thread without the GVL either has nothing to do, or would like to run and may not. Both are wall time, told apart.
+RSpec.describe "Waiting" do
+  # The sleeper sleeps 3 s in all. The starved thread is ready while another one keeps the GVL in C, which knows for how
+  # long. The patient one waits from before the profile's first window until after its last.
+  program_text = <<~RUBY
+    require "burner"
+
+    started = Thread::Queue.new
+    forever = Thread::Queue.new
+    patient = Thread.new { started << true; forever.pop }
+    started.pop
+    sleep 0.05
+
+    def nap = 10.times { Burner.sleep_without_gvl(0.3); compute(0.02) }
+    def compute(seconds)
+      stop = Truth.thread_cpu + seconds * 1_000_000_000
+      nil while Truth.thread_cpu < stop
+    end
+
+    Truth.profile do
+      across = Thread.new { RperfPush.label(role: "across") { Thread::Queue.new.pop(timeout: 7) } }
+      sleeper = Thread.new { RperfPush.label(role: "sleeper") { nap } }
+      sleeper.join
+      starved = Thread.new { RperfPush.label(role: "starved") { sleep 0.2; Truth[:ran] = Truth.wall } }
+      sleep 0.1
+      Truth[:ready] = Truth.wall + 100_000_000
+      Burner.sleep_with_gvl(3.1)
+      starved.join
+      across.join
+    end
+    forever << true
+    patient.join
+    Truth[:slept] = Burner.spent["sleep_without_gvl"][1]
+  RUBY
+
+  %w[signal safepoint].each do |engine|
+    context "with engine #{engine}" do
+      before(:context) { @folder = Dir.mktmpdir }
+      after(:context) { FileUtils.rm_rf(@folder) }
+
+      before(:context) { @program = ProfiledProgram.run(program_text, folder: @folder, engine:, upload_interval: 0.25) }
+
+      let(:program) { @program }
+      let(:truth) { program.truth }
+
+      def times(role)
+        program.samples.select { |sample| sample.labels["role"] == role }.group_by(&:state)
+               .transform_values { |samples| samples.sum(&:wall) }.tap { |times| times.default = 0 }
+      end
+
+      def shares_in_windows(program)
+        program.windows.map do |window|
+          samples = program.in_window(window).select { |sample| sample.state == :blocked && yield(sample) }
+          samples.sum(&:wall).fdiv(window.duration_nanos)
+        end
+      end
+
+      it "shows sleep as blocked" do
+        expect(times("sleeper")[:blocked]).to be_within(truth["slept"] * 0.02).of(truth["slept"])
+      end
+
+      it "shows a thread that is ready and may not run as waiting for the GVL" do
+        starved = truth["ran"] - truth["ready"]
+        expect(starved).to be_within(100_000_000).of(3_000_000_000)
+        expect(times("starved")[:waiting]).to be_within(starved * 0.02).of(starved)
+        expect(times("starved")[:blocked]).to be_within(20_000_000).of(200_000_000)
+      end
+
+      it "shows a thread that is blocked across ten windows in each of them" do
+        shares = shares_in_windows(program) { |sample| sample.labels["role"] == "across" && sample.leaf == "Thread::Queue#pop" }
+        full = shares.drop_while { |share| share < 0.99 }.take_while(&:positive?)
+        expect(full.size).to be > 10
+        expect(full[0...-1]).to all(be_within(0.01).of(1))
+      end
+
+      it "shows a thread that is blocked from before the start until after the stop" do
+        shares = shares_in_windows(program) { |sample| sample.labels["role"].nil? && sample.leaf == "Thread::Queue#pop" }
+        expect(shares).to all(be_within(0.01).of(1))
+      end
+    end
+  end
+end
