@@ -21,8 +21,9 @@ class Stress
 
   attr_reader :counts
 
-  def initialize(random)
+  def initialize(random, folder)
     @random = random
+    @folder = folder
     @counts = Hash.new(0)
     @lock = Monitor.new
     @documents = Array.new(50) { |i| JSON.generate("id" => i, "names" => Array.new(i) { |n| "name#{n}" }, "deep" => nest(i)) }
@@ -33,16 +34,29 @@ class Stress
     Array.new(THREADS) { |i| Thread.new { live(Random.new(@random.rand(2**32) + i), stop) } }.each(&:join)
   end
 
+  def configure(upload_interval)
+    RperfPush.configure! do |config|
+      config.application_name = "stress"
+      config.backend = :directory
+      config.directory = @folder
+      config.directory_max_files = 20
+      config.frequency = 1000
+      config.upload_interval = upload_interval
+      config.overhead_limit = 1
+      config.engine = ENV.fetch("STRESS_ENGINE", "signal")
+    end
+  end
+
   private
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   ACTS = %i[allocate_deep raise_deep throw_deep fibers enumerators evaluate redefine singletons define_methods parse compress
             match churn_threads interrupt_threads look_at_objects collect compact collect_always fork_child run_program
-            label lock refine_blocks recurse_far tracing].freeze
+            label lock refine_blocks recurse_far tracing flush record reconfigure].freeze
   # What takes long, or costs the others much, comes rarely.
   RARELY = { look_at_objects: 20, collect: 20, compact: 40, collect_always: 40, fork_child: 30, run_program: 40,
-             recurse_far: 10, tracing: 40, churn_threads: 3, interrupt_threads: 5 }.freeze
+             recurse_far: 10, tracing: 40, flush: 20, record: 5, reconfigure: 100, churn_threads: 3, interrupt_threads: 5 }.freeze
 
   def live(random, stop)
     while now < stop
@@ -242,6 +256,31 @@ class Stress
     TracePoint.new(:call, :c_return) { calls += 1 }.enable(target_thread: Thread.current) { at_depth(20) { [2, 1].sort } }
     raise "no calls" if calls.zero?
   end
+
+  def flush(random)
+    RperfPush.flush(timeout: random.rand / 5)
+    RperfPush.stats.size
+  end
+
+  # A session on demand beside the continuous one, by whichever thread comes first; the others use it as it is.
+  def record(random)
+    mine = begin
+      RperfPush.start(frequency: 1000, defer: random.rand(2).zero?, aggregate: random.rand(2).zero?)
+    rescue RuntimeError
+      false
+    end
+    RperfPush.profile { at_depth(random.rand(50)) { Array.new(500, &:to_s) } }
+    RperfPush.snapshot(clear: random.rand(2).zero?)
+  rescue RuntimeError # stopped by the one who started it
+    nil
+  ensure
+    RperfPush.stop if mine
+  end
+
+  def reconfigure(random)
+    RperfPush.shutdown(timeout: random.rand) if random.rand(2).zero?
+    configure(random.rand(1..3))
+  end
 end
 
 seconds = Float(ARGV.fetch(0))
@@ -250,17 +289,8 @@ warn "seed #{seed}"
 GC.auto_compact = true
 
 Dir.mktmpdir do |folder|
-  RperfPush.configure! do |config|
-    config.application_name = "stress"
-    config.backend = :directory
-    config.directory = folder
-    config.directory_max_files = 20
-    config.frequency = 1000
-    config.upload_interval = 1
-    config.overhead_limit = 1
-    config.engine = ENV.fetch("STRESS_ENGINE", "signal")
-  end
-  stress = Stress.new(Random.new(seed))
+  stress = Stress.new(Random.new(seed), folder)
+  stress.configure(1)
   stress.run(seconds)
   stats = RperfPush.stats
   RperfPush.shutdown
