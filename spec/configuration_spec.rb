@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "pathname"
 require "rperf_push"
 require "stringio"
 
@@ -54,6 +55,14 @@ RSpec.describe RperfPush::Configuration do
     expect(configuration.inspect).not_to match(/s3cr/)
   end
 
+  it "makes of a Pathname its path, and of a duration its seconds" do
+    duration = Class.new(Numeric) { def to_f = 90.0 }.new # as ActiveSupport::Duration is
+    configuration.directory = Pathname("tmp/profiles")
+    configuration.upload_interval = duration
+    configuration.overhead_limit = 1/50r
+    expect(configuration.given).to eq("directory" => "tmp/profiles", "upload_interval" => 90.0, "overhead_limit" => 0.02)
+  end
+
   it "still refuses what is no option at all" do
     expect { configuration.start_now }.to raise_error(NoMethodError)
     expect(configuration).to respond_to(:frequency=)
@@ -103,7 +112,14 @@ RSpec.describe RperfPush, "configuration" do
 
   it "refuses a logger that can not log, on standard error" do
     expect { expect(described_class.configure { |config| config.logger = "log/shop.log" }).to be(false) }
-      .to output("[rperf-push] not started: logger must respond to info, warn and error, got String\n").to_stderr
+      .to output("[rperf-push] not started: logger must respond to info, warn and error, or be an IO, got String\n").to_stderr
+  end
+
+  it "takes an IO for a logger" do
+    mistakes_of_core << "directory is missing"
+    log = StringIO.new
+    expect(described_class.configure { |config| config.logger = log }).to be(false)
+    expect(log.string).to eq("[rperf-push] not started: directory is missing\n")
   end
 
   it "survives a logger that fails" do
@@ -129,87 +145,5 @@ RSpec.describe RperfPush, "configuration" do
     described_class.configure { |config| config.frequency = 50 }
     expect(calls.first[1]).to include("mode" => %w[cpu RPERF_PUSH_MODE])
     expect(calls.first[1]).not_to include("frequency")
-  end
-end
-
-RSpec.describe RperfPush, "configured for real" do
-  mistaken = {
-    "a URL without scheme" => ["config.server_address = 'pyroscope:4040'", /server_address/],
-    "an unknown option" => ["config.freqency = 99", /unknown option "freqency" \(did you mean frequency\?\)/],
-    "an illegal tag name" => ["config.tags = { 'my-env' => 'x' }", /tag.*my-env/],
-    "a frequency of 0" => ["config.frequency = 0", /frequency.*1.*1000/],
-    "a frequency of a string" => ["config.frequency = 'fast'", /frequency.*1.*1000.*fast/]
-  }
-
-  mistaken.each do |what, (line, expected)|
-    it "answers #{what} with one line and false, and starts nothing" do
-      out, err, status = run_ruby(<<~RUBY)
-        require "rperf_push"
-        threads = -> { Dir["/proc/self/task/*"].size }
-        before = threads.()
-        answer = RperfPush.configure { |config| #{line} }
-        print [answer, RperfPush.running?, threads.() - before].inspect
-      RUBY
-      expect(status).to be_success, err
-      expect(out).to eq("[false, false, 0]")
-      expect(err.lines.size).to eq(1)
-      expect(err).to match(/\A\[rperf-push\] not started: .*#{expected.source}/)
-    end
-  end
-
-  it "lists all of it in one exception" do
-    out, err, status = run_ruby(<<~RUBY)
-      require "rperf_push"
-      begin
-        RperfPush.configure! do |config|
-          #{mistaken.values.map(&:first).reject { |line| line.end_with?("= 0") }.join("\n    ")}
-        end
-      rescue RperfPush::ConfigurationError => error
-        puts error.mistakes
-      end
-    RUBY
-    expect(status).to be_success, err
-    expect(out.lines.size).to eq(4)
-    expect(out).to match(/server_address/).and match(/freqency/).and match(/my-env/).and match(/fast/)
-  end
-
-  it "replaces what runs, starts again after shutdown, and keeps what runs when the new one is wrong" do
-    out, err, status = run_ruby(<<~RUBY)
-      require "rperf_push"
-      folder = #{tmpdir.dump}
-      go = ->(hz) { RperfPush.configure { |config| config.backend = :directory; config.directory = folder; config.frequency = hz } }
-      said = [go.(99), RperfPush.running?, go.(50), RperfPush.running?]
-      said << go.(0) << RperfPush.running?
-      RperfPush.shutdown
-      said << RperfPush.running? << go.(99) << RperfPush.running?
-      RperfPush.shutdown
-      print said.inspect
-    RUBY
-    expect(status).to be_success, err
-    expect(out).to eq("[true, true, true, true, false, true, false, true, true]")
-  end
-
-  it "can be configured again in a forked child" do
-    out, err, status = run_ruby(<<~RUBY)
-      require "rperf_push"
-      folder = #{tmpdir.dump}
-      go = -> { RperfPush.configure { |config| config.backend = :directory; config.directory = folder } }
-      go.()
-      child = fork { exit!(go.() && RperfPush.running? ? 0 : 1) }
-      Process.wait(child)
-      print $?.exitstatus
-    RUBY
-    expect(status).to be_success, err
-    expect(out).to eq("0")
-  end
-
-  it "is valid but does not run when it is switched off" do
-    out, err, status = run_ruby(<<~RUBY, env: { "RPERF_PUSH_ENABLED" => "false" })
-      require "rperf_push"
-      print [RperfPush.configure, RperfPush.running?, RperfPush.flush].inspect
-    RUBY
-    expect(status).to be_success, err
-    expect(out).to start_with("[true, false")
-    expect(err).to eq("")
   end
 end

@@ -91,7 +91,7 @@ RperfPush.configure do |config|
 
   # config.enabled = true
 
-  # Anything with info, warn and error; nil is Rails.logger, or standard error without Rails
+  # Anything with info, warn and error, or an IO; nil is Rails.logger, or standard error without Rails
   # config.logger = nil
 end
 

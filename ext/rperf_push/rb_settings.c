@@ -88,8 +88,18 @@ static int put_pair(VALUE key, VALUE value, VALUE argument)
     return ST_CONTINUE;
 }
 
+/* As the environment writes it: "env=production,region=eu". */
+static bool read_pairs_in_text(reader *r, VALUE value)
+{
+    VALUE text = as_string(value);
+    if (!is_text(value) || memchr(RSTRING_PTR(text), '\0', (size_t)RSTRING_LEN(text))) return false;
+    check(rpp_settings_set_text(r->settings, r->option, StringValueCStr(text), NULL, r->mistakes));
+    return true;
+}
+
 static void read_pairs(reader *r, VALUE value)
 {
+    if (read_pairs_in_text(r, value)) return;
     if (!RB_TYPE_P(value, T_HASH)) {
         reject(r, value);
         return;

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "line_logger"
+
 module RperfPush
   # What the block of `configure` is given: one writer and one reader for every option.
   #
@@ -42,8 +44,8 @@ module RperfPush
       define_method(:"#{name}=") { |value| @values[name] = value }
     end
 
-    # Where the profiler's own lines go: anything with `info`, `warn` and `error`. By default Rails.logger where there is
-    # one, else standard error (nil).
+    # Where the profiler's own lines go: anything with `info`, `warn` and `error`, or an IO. By default Rails.logger where
+    # there is one, else standard error (nil).
     attr_accessor :logger
 
     def initialize
@@ -58,7 +60,7 @@ module RperfPush
     # @return [Hash{String => Object}]
     def given
       filled = @drafts.reject { |name, value| value == CONTAINERS[name] }
-      said = filled.merge(@values).compact.merge(@unknown)
+      said = filled.merge(@values).compact.transform_values { |value| plain(value) }.merge(@unknown)
       logger_fits? ? said : said.merge("logger" => logger)
     end
 
@@ -75,7 +77,7 @@ module RperfPush
     def usable_logger
       return rails_logger if logger.nil?
 
-      logger if logger_fits?
+      logs?(logger) ? logger : LineLogger.new(logger) if logger_fits?
     end
 
     # Says one line; whatever stands in the way of that is not the application's trouble.
@@ -119,12 +121,24 @@ module RperfPush
       mistakes = NAMES_ELSEWHERE.slice(*@unknown.keys).to_h do |name, meant|
         [name, "unknown option \"#{name}\" (did you mean #{meant}?)"]
       end
-      mistakes["logger"] = "logger must respond to info, warn and error, got #{logger.class}" unless logger_fits?
+      mistakes["logger"] = "logger must respond to info, warn and error, or be an IO, got #{logger.class}" unless logger_fits?
       mistakes
     end
 
     def logger_fits?
-      logger.nil? || %i[info warn error].all? { |level| logger.respond_to?(level) }
+      logger.nil? || logs?(logger) || logger.respond_to?(:puts)
+    end
+
+    def logs?(object)
+      %i[info warn error].all? { |level| object.respond_to?(level) }
+    end
+
+    # A Pathname is a String to the core, and 10.seconds a Float.
+    def plain(value)
+      return value unless Object === value # rubocop:disable Style/CaseEquality -- a BasicObject answers nothing
+      return value.to_path if value.respond_to?(:to_path)
+
+      value.is_a?(Numeric) && ![Integer, Float].include?(value.class) ? value.to_f : value
     end
 
     def rails_logger

@@ -186,6 +186,15 @@ TEST(a_mode_is_needed)
     rpp_settings_free(s);
 }
 
+TEST(a_wrong_mode_is_one_mistake)
+{
+    rpp_settings *s = rpp_settings_new();
+    CHECK_OK(rpp_settings_clear(s, "mode", &mistakes));
+    CHECK_OK(rpp_settings_put(s, "mode", "gpu", 3, NULL, 0, &mistakes));
+    CHECK_STR(check(s), "mode must be cpu, wall, or both as cpu,wall, got \"gpu\"");
+    rpp_settings_free(s);
+}
+
 TEST(vm_state_frames_follow_the_backend_unless_given)
 {
     rpp_settings *s = settings_with((const char *const[]){"backend", "parca", NULL});

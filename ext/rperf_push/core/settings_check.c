@@ -193,6 +193,15 @@ static rpp_status check_application_name(rpp_settings *settings, rpp_mistakes *m
     return RPP_OK;
 }
 
+/* Whether a line begins so. */
+static bool is_noted(const rpp_mistakes *mistakes, const char *beginning)
+{
+    for (size_t i = 0; i < mistakes->count; i++) {
+        if (strncmp(mistakes->lines[i], beginning, strlen(beginning)) == 0) return true;
+    }
+    return false;
+}
+
 rpp_status rpp_settings_check(rpp_settings *settings, rpp_mistakes *mistakes)
 {
     TRY(check_application_name(settings, mistakes));
@@ -203,7 +212,7 @@ rpp_status rpp_settings_check(rpp_settings *settings, rpp_mistakes *mistakes)
     TRY(check_headers(&settings->http_headers, mistakes));
     TRY(check_tags(settings, mistakes));
     TRY(check_label_names(&settings->label_names, mistakes));
-    if (!settings->mode) TRY(rpp_settings_reject("mode", "nothing", mistakes));
+    if (!settings->mode && !is_noted(mistakes, "mode ")) TRY(rpp_settings_reject("mode", "nothing", mistakes));
 
     /* Parca shows a sample's state nowhere but in its stack. */
     if (!settings->vm_state_frames_given) settings->vm_state_frames = settings->backend == RPP_BACKEND_PARCA;
