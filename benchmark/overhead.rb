@@ -7,8 +7,9 @@ require_relative "support/peers"
 class Overhead < Benchmark
   TITLE = "Overhead: CPU time of the whole process"
 
-  Scene = Data.define(:title, :workload, :count, :hz, :environment, :per, :target) do
-    def initialize(title:, workload:, count:, hz: 99, environment: {}, per: nil, target: nil) = super
+  # per: what the added CPU time is divided by, and how many of it each count has
+  Scene = Data.define(:title, :workload, :count, :hz, :environment, :per, :target, :peers) do
+    def initialize(title:, workload:, count:, target:, hz: 99, environment: {}, per: nil, peers: Peers::LIVE) = super
   end
 
   SCENES = [
@@ -17,9 +18,11 @@ class Overhead < Benchmark
     Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, large heap", workload: "allocating", count: 2_500_000,
               environment: Runner::LARGE_HEAP, target: "rperf-push ≤ 1.03×"),
     Scene.new(title: "Pipe write and read, stack depth 100, 99 Hz", workload: "pipe", count: 200_000,
-              per: ["release", 2], target: "rperf-push adds ≤ 0.3 µs of CPU per GVL release"),
+              per: ["GVL release", 2], target: "rperf-push adds ≤ 0.3 µs of CPU per GVL release"),
     Scene.new(title: "Ping-pong of two threads, stack depth 60, 10 Hz", workload: "ping_pong", count: 100_000, hz: 10,
-              per: ["switch", 2], target: "rperf-push ≤ 1.02×")
+              per: ["switch", 2], target: "rperf-push ≤ 1.02×"),
+    Scene.new(title: "Paused: pipe write and read, stack depth 100", workload: "pipe", count: 200_000, peers: Peers::PAUSED,
+              per: ["GVL release", 2], target: "rperf-push adds ≤ 0.05 µs per GVL release, and ≤ 1 MB of memory")
   ].freeze
 
   private
@@ -36,14 +39,14 @@ class Overhead < Benchmark
 
   def cases(scene)
     count = quick? ? scene.count / 50 : scene.count
-    Peers.cases(workload: scene.workload, count:, warm_up: count / 10, hz: scene.hz, environment: scene.environment,
+    Peers.cases(scene.peers, workload: scene.workload, count:, warm_up: count / 10, hz: scene.hz, environment: scene.environment,
                 flags: @settings.flags)
   end
 
   def table(scene, results)
     base = results.fetch("none")
     table = Table.new("", "CPU s", "ratio", "quartiles", *("added µs per #{scene.per.first}" if scene.per),
-                      "GC runs (major)", "GC s", "at stop, ms")
+                      "GC runs (major)", "GC s", "memory grew, MB", "at stop, ms")
     results.each { |name, runs| table << row(name, runs, base, scene) }
     table
   end
@@ -55,7 +58,7 @@ class Overhead < Benchmark
     [name, format("%.3f", Statistics.median(cpu)), format("%.3f×", ratio.median),
      format("%.3f–%.3f", ratio.low, ratio.high), *added(cpu, base, scene),
      format("%d (%d)", middle[:gc_count], middle[:gc_major]), format("%.3f", middle[:gc_time]),
-     format("%.1f", middle[:stop_cpu] * 1000)]
+     format("%.1f", middle[:resident] / 1e6), format("%.1f", middle[:stop_cpu] * 1000)]
   end
 
   def added(cpu, base, scene)

@@ -14,13 +14,6 @@ class Benchmark
   Settings = Struct.new(:rounds, :profilers, :quick, :flags, keyword_init: true)
 
   class << self
-    attr_reader :all
-
-    def inherited(benchmark)
-      super
-      (Benchmark.all || Benchmark.instance_variable_set(:@all, [])) << benchmark
-    end
-
     # Runs it when its file is the program.
     def main(file)
       return unless File.identical?(file, $PROGRAM_NAME)
@@ -42,11 +35,11 @@ class Benchmark
     end
   end
 
-  # @param plots [Plots, nil] where to draw
-  def initialize(settings, progress: Progress.new, plots: nil)
+  # @param report [Report, nil] where plots go
+  def initialize(settings, progress: Progress.new, report: nil)
     @settings = settings
     @progress = progress
-    @plots = plots
+    @report = report
   end
 
   # @return [String] Markdown

@@ -30,9 +30,8 @@ finishing = Usage.now
 profiler.stop
 finished = Usage.now
 
-resident, peak = Usage.memory
 answer = worked.since(before).merge(
-  stop_cpu: finished.since(finishing)[:cpu], resident:, peak:, stats:, said: (said if said.is_a?(Hash)),
+  stop_cpu: finished.since(finishing)[:cpu], peak: Usage.memory.last, stats:, said: (said if said.is_a?(Hash)),
   self_times: order[:self_times] ? profiler.self_times : nil
 )
 IO.for_fd(3, "wb").write(Marshal.dump(answer))

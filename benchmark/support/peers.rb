@@ -20,6 +20,14 @@ module Peers
     "rperf" => ["rperf", {}]
   }.freeze
 
+  # Started, but not sampling now.
+  PAUSED = {
+    "none" => ["none", {}],
+    "rperf-push, off" => ["rperf_push_off", {}],
+    "rperf-push" => ["rperf_push_deferred", {}],
+    "rperf" => ["rperf", { defer: true }]
+  }.freeze
+
   module_function
 
   # Versions as they are measured, for the report.

@@ -3,7 +3,7 @@
 # A table in Markdown, its columns aligned for those who read the source: names to the left, numbers to the right.
 class Table
   def initialize(*header)
-    @header = header
+    @header = header.map(&:to_s)
     @rows = []
   end
 

@@ -2,7 +2,7 @@
 
 # What this process has used so far. Differences of two of them are what lay between.
 class Usage
-  FIELDS = %i[cpu wall gc_count gc_major gc_time objects switches].freeze
+  FIELDS = %i[cpu wall gc_count gc_major gc_time objects switches resident].freeze
 
   def self.now = new
 
@@ -14,6 +14,7 @@ class Usage
     @gc_time = GC.total_time / 1e9
     @objects = GC.stat(:total_allocated_objects)
     @switches = switches_of_all_threads
+    @resident = Usage.memory.first
     @wall = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     @cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) # all threads, Ruby's and others
   end

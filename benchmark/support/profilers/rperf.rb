@@ -4,7 +4,7 @@ require_relative "../profiler"
 
 class RperfProfiler < Profiler
   def load = require("rperf")
-  def start = Rperf.start(frequency: @hz, mode: @options.fetch(:mode, :cpu))
+  def start = Rperf.start(frequency: @hz, mode: @options.fetch(:mode, :cpu), defer: @options.fetch(:defer, false))
   def stop = @result = Rperf.stop
 
   def self_times
