@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "../support/profiled_program"
+
+# Every nanosecond of every thread is in the profile of the window in which it passed, once.
+RSpec.describe "Conservation of time" do
+  mixed_program = <<~RUBY
+    require "burner"
+
+    def fibonacci(n) = n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2)
+
+    def worker(name)
+      Thread.new do
+        RperfPush.label(worker: name)
+        cpu = Truth.thread_cpu
+        yield until $done
+        Truth["cpu " + name] = Truth.thread_cpu - cpu
+      end
+    end
+
+    def allocate
+      kept = Array.new(2_000) { |i| "text " + i.to_s }
+      kept.each_slice(3).map(&:first).size
+    end
+
+    # Born and gone within a window or across its end; their lives add up.
+    def short_lived
+      Truth[:lives] += begin
+        born = Truth.wall
+        Thread.new { RperfPush.label(short: "yes") { fibonacci(16); sleep 0.05 }; Truth.wall }.value - born
+      end
+    end
+
+    Truth.profile do
+      queue = Thread::Queue.new
+      workers = [
+        worker("ruby") { fibonacci(15) },
+        worker("c") { Burner.heavy(0.003) },
+        worker("off the GVL") { Burner.burn_without_gvl(0.002); fibonacci(5) },
+        worker("sleep") { sleep 0.013 },
+        worker("pop") { queue.pop(timeout: 0.1) },
+        worker("push") { queue << 1; sleep 0.007 },
+        worker("allocate") { allocate },
+        worker("short-lived") { short_lived; sleep 0.1 }
+      ]
+      sleep 0.1 until RperfPush.stats[:windows_sealed] > 32
+      $done = true
+      workers.each(&:join)
+    end
+  RUBY
+
+  %w[signal safepoint].each do |engine|
+    context "with engine #{engine}" do
+      before(:context) { @folder = Dir.mktmpdir }
+      after(:context) { FileUtils.rm_rf(@folder) }
+
+      before(:context) { @program = ProfiledProgram.run(mixed_program, folder: @folder, engine:, timeout: 90) }
+
+      let(:program) { @program }
+      let(:full_windows) { program.windows[1..30] }
+      let(:workers) { program.samples.filter_map { |sample| sample.labels["worker"] }.uniq }
+
+      it "gives each thread the whole of 30 windows" do
+        expect(full_windows.size).to eq(30)
+        expect(workers.size).to eq(8)
+        threads = workers.map { |name| program.thread_with("worker" => name) }
+        shares = threads.product(full_windows).map do |thread, window|
+          program.in_window(window).select { |sample| sample.thread == thread }.sum(&:wall) / window.duration_nanos.to_f
+        end
+        expect(shares).to all(be_within(0.01).of(1))
+      end
+
+      it "shows no more wall time for a thread than a window's duration" do
+        program.windows.each do |window|
+          threads = program.in_window(window).group_by(&:thread).except(nil)
+          expect(threads.transform_values { |samples| samples.sum(&:wall) }.values.max).to be <= window.duration_nanos
+        end
+      end
+
+      it "lets no time fall between two windows" do
+        gaps = program.windows.each_cons(2).map { |one, next_one| next_one.time_nanos - one.time_nanos - one.duration_nanos }
+        expect(gaps).to all(be_within(1_000).of(0))
+      end
+
+      it "gives threads that come and go their lives" do
+        short = program.samples.select { |sample| sample.labels["short"] }.map(&:thread).uniq
+        lives = program.wall { |sample| short.include?(sample.thread) }
+        expect(lives).to be_within(program.truth["lives"] * 0.01).of(program.truth["lives"])
+      end
+
+      it "shows the CPU time that the process used, less the profiler's own threads" do
+        truth = program.truth["process_cpu"] - program.truth["profiler_cpu"]
+        expect(program.cpu).to be_within(truth * 0.02).of(truth)
+      end
+
+      it "shows the CPU time that each thread used" do
+        workers.each do |name|
+          truth = program.truth["cpu #{name}"]
+          next if truth < 50_000_000 # a thread that only waits: a few switches
+
+          expect(program.cpu { |sample| sample.labels["worker"] == name }).to be_within(truth * 0.02).of(truth), name
+        end
+      end
+
+      it "ends without a word and without a loss" do
+        expect(program.status).to be_success
+        expect(program.log).to eq("")
+        expect(program.truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
+      end
+    end
+  end
+end
