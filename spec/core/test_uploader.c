@@ -506,7 +506,8 @@ TEST(a_flush_tells_of_losses_and_does_not_wait_for_what_a_full_queue_drops)
 {
     scene s;
     pthread_t thread;
-    set_up_with(&s, &hand_clock, SCRIPT({.block = true}, OK_ANSWER));
+    /* While the clock stands still, the new ones do not end by themselves. */
+    set_up_with(&s, &hand_clock, SCRIPT({.block = true}, REFUSED, OK_ANSWER));
     rpp_payload_queue_free(s.queue);
     s.queue = rpp_payload_queue_new(2, 1 << 20);
     push(&s, 1, 1);
