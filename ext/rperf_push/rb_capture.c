@@ -228,10 +228,10 @@ static void advance_off_gvl(rb_rpp_thread *t, uint64_t now)
     }
 }
 
-void rb_rpp_thread_advance(rb_rpp_thread *t, const rpp_state *gc, uint64_t now)
+void rb_rpp_thread_advance(rb_rpp_thread *t, uint64_t now)
 {
     if (t->phase == RB_RPP_RUNNING) {
-        rpp_thread_clocks_advance(&t->clocks, gc ? *gc : RPP_STATE_RUNNING, now);
+        rpp_thread_clocks_advance(&t->clocks, t->doing, now);
     } else {
         advance_off_gvl(t, now);
     }
@@ -267,14 +267,14 @@ static bool push_all(rb_rpp_thread *t, uint32_t depth, rb_rpp_occasion when)
     return true;
 }
 
-bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, const rpp_state *gc, uint64_t boundary, rb_rpp_occasion when)
+bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, uint64_t boundary, rb_rpp_occasion when)
 {
     if (!begin()) return false;
     uint64_t began = rb_rpp_overhead_begin();
     bool was_busy = t->busy;
     t->busy = true;
     if (!rb_rpp_capturing.resting) {
-        rb_rpp_thread_advance(t, gc, boundary);
+        rb_rpp_thread_advance(t, boundary);
         rb_rpp_thread_read_cpu(t);
     }
     bool has_stack = t->in_ruby && when != RB_RPP_THREAD_END;

@@ -31,6 +31,12 @@ typedef enum rb_rpp_occasion { RB_RPP_WINDOW_END, RB_RPP_SETTLE_ALL, RB_RPP_THRE
 /* Shared by both outlets. */
 extern rb_rpp_capture_options rb_rpp_capturing;
 
+/* The sampling period in force. */
+static inline uint64_t rb_rpp_period_ns(void)
+{
+    return atomic_load_explicit(&rb_rpp_capturing.period_ns, memory_order_relaxed);
+}
+
 /* NULL: nobody there. */
 rpp_pipeline *rb_rpp_outlet_pipeline(rb_rpp_outlet outlet);
 void rb_rpp_outlet_set_pipeline(rb_rpp_outlet outlet, rpp_pipeline *pipeline);
@@ -55,12 +61,12 @@ void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t 
 /* Pushes all that a slot holds, to the calling thread's stack of this moment. False: no room. */
 bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot);
 
-/* Wall time up to now goes to what the thread is doing; `gc` when it is in the GC. */
-void rb_rpp_thread_advance(rb_rpp_thread *t, const rpp_state *gc, uint64_t now_ns);
+/* Wall time up to now goes to what the thread is doing. */
+void rb_rpp_thread_advance(rb_rpp_thread *t, uint64_t now_ns);
 void rb_rpp_thread_read_cpu(rb_rpp_thread *t);
 
 /* Closes t's clocks at the boundary. False: no room, or busy; again later. */
-bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, const rpp_state *gc, uint64_t boundary_ns, rb_rpp_occasion when);
+bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, uint64_t boundary_ns, rb_rpp_occasion when);
 /* The thread has time from before the boundary of a rotation under way. */
 bool rb_rpp_is_late(const rb_rpp_thread *t, rb_rpp_outlet outlet);
 /* From now on its clocks belong to the outlet's current window. */

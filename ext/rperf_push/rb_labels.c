@@ -1,6 +1,7 @@
 /* rb_labels.c - labels of the current fiber: RperfPush.label and what the sampler reads of it. */
 #include "rb_labels.h"
 
+#include "rb_hooks.h"
 #include "rb_sampler.h"
 
 #define CHANGES_MAX 64
@@ -39,7 +40,7 @@ rpp_label_set *rb_rpp_labels_current(void)
 static void store(VALUE wrapper)
 {
     rb_funcall(fiber_class, id_aset, 2, storage_key, wrapper);
-    rb_rpp_sampler_labels_changed(set_of(wrapper));
+    rb_rpp_labels_changed(set_of(wrapper));
 }
 
 /* --- Hash -> changes --- */

@@ -3,15 +3,12 @@
  *
  * Operation
  *   running       at ticks: of the thread's own CPU clock (engine signal), or of the collector at a safepoint (engine
- *                 safepoint, and threads that hold the GVL without burning CPU).
- *   off the GVL   when it is over (RESUMED), or when a window ends: the stack stands still meanwhile.
- *   GC            when it is over (GC_EXIT).
+ *                 safepoint, and threads that sleep with the GVL in their hands).
+ *   off the GVL   when it is over, or when a window ends: the stack stands still meanwhile (rb_hooks, rb_rotation).
+ *   GC            when it is over (rb_hooks).
  *
- *   One sampler serves both sessions (outlets, see rb_capture.h): at the higher of their frequencies, while one of them is on.
- *
- * Safety
- *   Hooks and handlers read clocks, write records and the sample buffer, and walk stacks; no Ruby allocation, no malloc but
- *   for a new thread's record, no raise, no lock. Hooks are installed once a process and stay; `sampling` gates them.
+ *   One sampler serves both sessions (outlets, see rb_capture.h): at the higher of their frequencies, while one of them is on,
+ *   and within the smaller of their budgets.
  */
 #ifndef RB_SAMPLER_H
 #define RB_SAMPLER_H
@@ -53,8 +50,6 @@ bool rb_rpp_sampler_is_attached(void);
 /* Ends the outlet's window: settles all threads and names all frames, letting go of the GVL in between, until the deadline
  * (monotonic). False: it passed, or the outlet was detached meanwhile. In a method only. */
 bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns);
-/* The labels of the running fiber are these now (borrowed). */
-void rb_rpp_sampler_labels_changed(rpp_label_set *labels);
 /* "signal" or "safepoint": the one at work. */
 const char *rb_rpp_sampler_engine(void);
 

@@ -108,6 +108,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     t->seq = ++last_seq;
     t->settled = 0;
     t->phase = RB_RPP_BLOCKED;
+    t->doing = RPP_STATE_RUNNING;
     t->in_ruby = t->ended = t->has_cpu_clock = false;
     atomic_store(&t->exited, false);
     atomic_store(&t->ready_ns, 0);

@@ -34,6 +34,7 @@ typedef struct rb_rpp_thread {
     uint32_t windows[RB_RPP_OUTLETS]; /* the windows its clocks belong to */
     uint32_t settled; /* how often its clocks were closed */
     rb_rpp_phase phase;
+    rpp_state doing; /* while it holds the GVL: running, or what the GC does on it */
     bool in_ruby, ended;
     volatile bool busy;
     _Atomic bool exited;

@@ -1,0 +1,299 @@
+/* rb_hooks.c - what the VM tells us: threads, fibers and the GC, from which the clocks follow. */
+#include "rb_hooks.h"
+
+#include <stdatomic.h>
+
+#include "core/clock.h"
+#include "core/stats.h"
+#include "rb_labels.h"
+#include "rb_rotation.h"
+#include "rb_timers.h"
+
+#define HOOKS_PER_MEASURE 64u
+#define HOOK_MAX_NS (2 * RPP_NS_PER_US)
+
+static _Atomic bool sampling;
+static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
+static _Atomic bool ran;                 /* some thread ran since a collector last asked */
+static uint64_t unread_limit_ns;         /* wall time after which a CPU clock is read at the next change of state */
+
+bool rb_rpp_is_sampling(void)
+{
+    return atomic_load_explicit(&sampling, memory_order_acquire);
+}
+
+rb_rpp_thread *rb_rpp_running_thread(bool *any_ran)
+{
+    rb_rpp_thread *t = atomic_load_explicit(&running, memory_order_relaxed);
+    *any_ran = atomic_exchange_explicit(&ran, false, memory_order_relaxed) || t;
+    return t;
+}
+
+/* A hundredth of the period, from 100 us (0.5 us of reading in 100 is bearable) to 1 ms. */
+void rb_rpp_hooks_set_period(uint64_t period_ns)
+{
+    unread_limit_ns = period_ns / 100;
+    if (unread_limit_ns < 100 * RPP_NS_PER_US) unread_limit_ns = 100 * RPP_NS_PER_US;
+    if (unread_limit_ns > RPP_NS_PER_MS) unread_limit_ns = RPP_NS_PER_MS;
+}
+
+/* Runs on the creator: of a thread of the main Ractor, or of another one's first. */
+static void on_started(VALUE thread, uint64_t now)
+{
+    rb_rpp_thread *creator = rb_rpp_thread_of(rb_thread_current());
+    if (!creator || !creator->in_ruby) {
+        rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
+        return;
+    }
+    rb_rpp_thread *t = rb_rpp_thread_register(thread, now);
+    if (!t) return;
+    rpp_thread_clocks_switch_labels(&t->clocks, rpp_thread_clocks_current(&creator->clocks)->labels);
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
+    atomic_store(&t->ready_ns, now); /* born ready */
+}
+
+static void stir(void)
+{
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        if (rb_rpp_outlet_is_on(outlet)) rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
+    }
+}
+
+static void on_resumed(rb_rpp_thread *t, uint64_t now)
+{
+    static const rpp_state off_gvl[] = {RPP_STATE_BLOCKED, RPP_STATE_WAITING};
+    t->busy = true;
+    rb_rpp_thread_find_clock(t);
+    if (t->in_ruby) rb_rpp_settle_if_late(t);
+    rpp_thread_clocks_begin_event(&t->clocks);
+    rb_rpp_thread_advance(t, now);
+    if (t->clocks.unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+    if (t->in_ruby) rb_rpp_capture_event(t, off_gvl, rb_rpp_period_ns());
+    atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
+    t->phase = RB_RPP_RUNNING;
+    t->busy = false;
+    if (t->in_ruby) {
+        atomic_store_explicit(&running, t, memory_order_relaxed);
+        atomic_store_explicit(&ran, true, memory_order_relaxed);
+        stir();
+    }
+}
+
+static void on_suspended(rb_rpp_thread *t, uint64_t now)
+{
+    t->busy = true;
+    if (t->phase == RB_RPP_RUNNING) {
+        if (t->in_ruby) rb_rpp_settle_if_late(t);
+        rpp_thread_clocks_advance(&t->clocks, RPP_STATE_RUNNING, now);
+        if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns || rb_rpp_threads_share_native_ones()) {
+            rb_rpp_thread_read_cpu(t);
+        }
+        rb_rpp_thread_leave_clock(t);
+        t->phase = RB_RPP_BLOCKED;
+        rb_rpp_thread *self = t;
+        atomic_compare_exchange_strong_explicit(&running, &self, NULL, memory_order_relaxed, memory_order_relaxed);
+    }
+    t->busy = false;
+}
+
+/* Hooks are too short to time each: one in many stands for all. Under the GVL, nearly. */
+static void measure_hook(uint64_t began)
+{
+    static unsigned calls;
+    if (++calls % HOOKS_PER_MEASURE) return;
+    uint64_t took = rpp_monotonic_ns() - began;
+    uint64_t all = HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS);
+    rpp_stats_add(RPP_STAT_overhead_ns, all);
+    rpp_stats_add(RPP_STAT_overhead_hooks_ns, all);
+}
+
+/* While nothing is sampled, only births and deaths are followed. */
+static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+{
+    bool on = rb_rpp_is_sampling();
+    bool life = event == RUBY_INTERNAL_THREAD_EVENT_STARTED || event == RUBY_INTERNAL_THREAD_EVENT_EXITED;
+    if (!on && !life) return;
+    if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) {
+        on_started(data->thread, rpp_monotonic_ns());
+        return;
+    }
+    rb_rpp_thread *t = rb_rpp_thread_of(data->thread);
+    if (!t) return;
+    switch (event) {
+        case RUBY_INTERNAL_THREAD_EVENT_READY: {
+            /* Concurrent with anything; the first one counts. */
+            uint64_t none = 0;
+            atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, rpp_monotonic_ns(), memory_order_relaxed,
+                                                    memory_order_relaxed);
+            break;
+        }
+        case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
+            if (!t->ended) on_resumed(t, rpp_monotonic_ns());
+            measure_hook(t->clocks.wall_mark_ns);
+            break;
+        case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
+            if (!t->ended) on_suspended(t, rpp_monotonic_ns());
+            measure_hook(t->clocks.wall_mark_ns);
+            break;
+        case RUBY_INTERNAL_THREAD_EVENT_EXITED:
+            /* THREAD_BEGIN and THREAD_END come for threads of the main Ractor only. */
+            if (!t->ended) rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
+            t->ended = true;
+            atomic_store(&t->exited, true);
+            break;
+    }
+}
+
+/* Time gathered under labels that must make room is pushed first. */
+void rb_rpp_labels_changed(rpp_label_set *labels)
+{
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    if (!t || !t->in_ruby || t->ended) return;
+    if (rpp_thread_clocks_current(&t->clocks)->labels == labels) return;
+    bool on = rb_rpp_is_sampling();
+    t->busy = true;
+    if (on) {
+        uint64_t now = rpp_monotonic_ns();
+        rb_rpp_settle_if_late(t);
+        rb_rpp_thread_advance(t, now);
+        if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+        rpp_clock_slot *in_the_way = rpp_thread_clocks_slot_in_the_way(&t->clocks, labels);
+        if (in_the_way && !rb_rpp_capture_slot(t, in_the_way)) {
+            rpp_stats_add(RPP_STAT_time_lost_ns, in_the_way->wall_ns[RPP_STATE_RUNNING]);
+        }
+    }
+    rpp_thread_clocks_switch_labels(&t->clocks, labels);
+    t->busy = false;
+}
+
+static void on_thread_begin(rb_rpp_thread *t)
+{
+    t->in_ruby = true;
+    rb_rpp_labels_changed(rb_rpp_labels_current());
+    if (!rb_rpp_is_sampling()) return;
+    atomic_store_explicit(&running, t, memory_order_relaxed);
+    rb_rpp_timer_start(t);
+}
+
+static void on_thread_end(rb_rpp_thread *t)
+{
+    rb_rpp_timer_stop(t);
+    if (rb_rpp_is_sampling()) {
+        rb_rpp_settle_if_late(t);
+        if (!rb_rpp_settle(t, true, rpp_monotonic_ns(), RB_RPP_THREAD_END)) {
+            for (size_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+                rpp_stats_add(RPP_STAT_time_lost_ns, t->clocks.slots[i].wall_ns[RPP_STATE_RUNNING]);
+            }
+        }
+        atomic_store_explicit(&running, NULL, memory_order_relaxed);
+    }
+    t->in_ruby = false;
+    t->ended = true;
+}
+
+static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mid, VALUE klass)
+{
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    if (!t || t->ended) return;
+    if (event == RUBY_EVENT_THREAD_BEGIN) {
+        on_thread_begin(t);
+    } else if (event == RUBY_EVENT_THREAD_END) {
+        on_thread_end(t);
+    } else if (rb_rpp_is_sampling()) {
+        rb_rpp_labels_changed(rb_rpp_labels_current());
+    }
+}
+
+/* GC time is taken out of the running clock, split where marking ends, and belongs to the stack that triggered it. One GC at
+ * a time, on the thread that holds the GVL; its phases may be spread over several pauses. */
+static void on_gc_event(VALUE tracepoint, void *unused)
+{
+    static const rpp_state gc_states[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
+    static rb_rpp_thread *collecting;
+    static rpp_state phase = RPP_STATE_GC_MARKING;
+    if (!rb_rpp_is_sampling()) return;
+    rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
+    rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
+    if (!t || !t->in_ruby || t->ended) return;
+    uint64_t now = rpp_monotonic_ns();
+    bool was_busy = t->busy; /* allocating in one of our own methods may lead here */
+    t->busy = true;
+    rb_rpp_thread_advance(t, now);
+    switch (event) {
+        case RUBY_INTERNAL_EVENT_GC_ENTER:
+            rb_rpp_settle_if_late(t);
+            rpp_thread_clocks_begin_event(&t->clocks);
+            collecting = t;
+            break;
+        case RUBY_INTERNAL_EVENT_GC_START: phase = RPP_STATE_GC_MARKING; break;
+        case RUBY_INTERNAL_EVENT_GC_END_MARK: phase = RPP_STATE_GC_SWEEPING; break;
+        case RUBY_INTERNAL_EVENT_GC_END_SWEEP: phase = RPP_STATE_GC_MARKING; break; /* what comes next begins with it */
+        case RUBY_INTERNAL_EVENT_GC_EXIT:
+            collecting = NULL;
+            rb_rpp_capture_event(t, gc_states, rb_rpp_period_ns());
+            break;
+    }
+    t->doing = collecting ? phase : RPP_STATE_RUNNING;
+    t->busy = was_busy;
+}
+
+void rb_rpp_hooks_install_once(void)
+{
+    static bool installed;
+    if (installed) return;
+    installed = true;
+    rb_internal_thread_add_event_hook(on_thread_event,
+                                      RUBY_INTERNAL_THREAD_EVENT_STARTED | RUBY_INTERNAL_THREAD_EVENT_READY |
+                                          RUBY_INTERNAL_THREAD_EVENT_RESUMED | RUBY_INTERNAL_THREAD_EVENT_SUSPENDED |
+                                          RUBY_INTERNAL_THREAD_EVENT_EXITED,
+                                      NULL);
+    rb_add_event_hook(on_ruby_event,
+                      RUBY_EVENT_THREAD_BEGIN | RUBY_EVENT_THREAD_END | RUBY_EVENT_FIBER_SWITCH, Qnil);
+    VALUE gc = rb_tracepoint_new(Qnil,
+                                 RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT |
+                                     RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK |
+                                     RUBY_INTERNAL_EVENT_GC_END_SWEEP,
+                                 on_gc_event, NULL);
+    rb_gc_register_mark_object(gc);
+    rb_tracepoint_enable(gc);
+}
+
+/* --- on and off --- */
+
+void rb_rpp_sampling_begin(void)
+{
+    uint64_t now = rpp_monotonic_ns();
+    rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (t->ended) continue;
+        rpp_thread_clocks_restart(&t->clocks, now, rb_rpp_thread_cpu_ns(t));
+        t->phase = t == current ? RB_RPP_RUNNING : RB_RPP_BLOCKED;
+        t->doing = RPP_STATE_RUNNING;
+        atomic_store(&t->ready_ns, 0);
+        atomic_store(&t->captured_ns, now);
+        if (t->in_ruby) rb_rpp_timer_start(t);
+    }
+    rb_rpp_capturing.resting = false;
+    atomic_store(&running, current);
+    atomic_store(&ran, true);
+    atomic_store_explicit(&sampling, true, memory_order_release);
+}
+
+void rb_rpp_sampling_end(void)
+{
+    uint64_t now = rpp_monotonic_ns();
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (t->ended) continue;
+        rb_rpp_thread_advance(t, now);
+        rb_rpp_thread_read_cpu(t);
+    }
+    rb_rpp_hooks_forget_after_fork();
+}
+
+void rb_rpp_hooks_forget_after_fork(void)
+{
+    atomic_store(&sampling, false);
+    atomic_store(&running, NULL);
+    rb_rpp_capturing.resting = true;
+}

@@ -1,0 +1,73 @@
+/* rb_rotation.c - the end of a window: every thread's clocks closed at one boundary in time. */
+#include "rb_rotation.h"
+
+#include "core/clock.h"
+#include "rb_frames.h"
+
+static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet, bool is_current, rb_rpp_occasion when)
+{
+    uint64_t boundary = rpp_pipeline_boundary_ns(rb_rpp_outlet_pipeline(outlet));
+    if (!rb_rpp_settle(t, is_current, boundary, when)) return false;
+    rb_rpp_join_window(t, outlet);
+    return true;
+}
+
+void rb_rpp_settle_if_late(rb_rpp_thread *t)
+{
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        if (rb_rpp_is_late(t, outlet)) settle(t, outlet, true, RB_RPP_WINDOW_END);
+    }
+}
+
+static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns, rb_rpp_occasion when)
+{
+    const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
+        if (!settle(t, outlet, t == current, when)) {
+            rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
+            return false;
+        }
+        if (rpp_monotonic_ns() - began > budget_ns) return false;
+    }
+    return true;
+}
+
+/* Frames are let go of only when no open window can hold them: so all outlets must have moved on. */
+static void note_rotation(rb_rpp_outlet outlet)
+{
+    static unsigned moved_on; /* a bit for each */
+    moved_on |= 1u << outlet;
+    for (rb_rpp_outlet other = 0; other < RB_RPP_OUTLETS; other++) {
+        if (rb_rpp_outlet_pipeline(other) && !(moved_on & 1u << other)) return;
+    }
+    moved_on = 0;
+    rb_rpp_frames_next_window();
+}
+
+bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion when)
+{
+    rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+    uint64_t began = rpp_monotonic_ns();
+    if (!rpp_pipeline_is_rotating(pipeline)) {
+        if (rpp_pipeline_begin_rotation(pipeline, began) != RPP_OK) return false;
+        note_rotation(outlet);
+    }
+    bool resting = rb_rpp_capturing.resting; /* then what the clocks hold is the paused outlet's */
+    if (resting) rb_rpp_outlet_switch(outlet, true);
+    bool done = settle_all_late(outlet, began, budget_ns, when);
+    if (resting) rb_rpp_outlet_switch(outlet, false);
+    if (!done) return false;
+    rpp_pipeline_end_rotation(pipeline);
+    return true;
+}
+
+void rb_rpp_settle_all(void)
+{
+    uint64_t now = rpp_monotonic_ns();
+    const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (t->ended) continue;
+        (void)rb_rpp_settle(t, t == current, now, RB_RPP_SETTLE_ALL); /* no room: a little inexact */
+    }
+}
