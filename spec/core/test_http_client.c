@@ -147,6 +147,16 @@ TEST(what_went_out_whole_on_a_kept_connection_is_not_sent_again_by_itself)
     tear_down(&s);
 }
 
+/* libcurl 7.83 to 8.1 kept a pointer into the last answer's headers, which it had freed: the sanitizers see it. */
+TEST(a_header_line_that_continues_nothing_does_no_harm)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.headers = "X-First: one\r\n"}, {.status = 503, .http10 = true, .headers = " and on: two\r\nRetry-After: 3\r\n"}));
+    for (int i = 0; i < 3; i++) go(&s, 5000);
+    CHECK_INT(loopback_server_count(s.server), 3);
+    tear_down(&s);
+}
+
 TEST(chunked_and_http_1_0_answers)
 {
     scene s = {0};

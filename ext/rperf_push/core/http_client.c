@@ -19,8 +19,8 @@ typedef struct curl_client {
     rpp_http_client client; /* first: a curl client is a client */
     const rpp_settings *settings;
     pthread_mutex_t *gate; /* around every call of libcurl but the wait and the wake-up */
-    CURLM *multi;
-    CURL *easy;
+    CURLM *multi; /* keeps the connections */
+    CURL *easy;   /* never performed: what every request's handle is copied from */
     char *user, *password; /* for basic authentication; NULL: none */
     atomic_bool interrupted;
 } curl_client;
@@ -64,14 +64,17 @@ static rpp_transfer_end run(curl_client *self, uint64_t deadline_ns, CURLcode *c
     }
 }
 
-static rpp_status begin(curl_client *self, rpp_http_transfer *transfer, struct curl_slist **headers)
+/* Each request has a handle of its own: libcurl 7.83 to 8.1 keeps a dangling pointer into the headers of a handle's last
+ * answer, which a server reaches with a header line that begins with a space (curl #11103). */
+static rpp_status begin(curl_client *self, rpp_http_transfer *transfer, CURL **easy, struct curl_slist **headers)
 {
     rpp_http_response *response = transfer->response;
     rpp_status status = rpp_http_headers_make(self->settings, transfer->request, headers, response->error,
                                               sizeof response->error);
     if (status != RPP_OK) return status;
-    if (rpp_http_transfer_attach(transfer, self->easy, *headers) != CURLE_OK) return RPP_NO_MEMORY;
-    return curl_multi_add_handle(self->multi, self->easy) == CURLM_OK ? RPP_OK : RPP_NO_MEMORY;
+    *easy = curl_easy_duphandle(self->easy);
+    if (!*easy || rpp_http_transfer_attach(transfer, *easy, *headers) != CURLE_OK) return RPP_NO_MEMORY;
+    return curl_multi_add_handle(self->multi, *easy) == CURLM_OK ? RPP_OK : RPP_NO_MEMORY;
 }
 
 static rpp_status perform(rpp_http_client *client, const rpp_http_request *request, rpp_http_response *response)
@@ -79,10 +82,11 @@ static rpp_status perform(rpp_http_client *client, const rpp_http_request *reque
     curl_client *self = (curl_client *)client;
     rpp_http_transfer transfer = {.request = request, .response = response, .begin_ns = rpp_monotonic_ns()};
     struct curl_slist *headers = NULL;
+    CURL *easy = NULL;
     *response = (rpp_http_response){0};
 
     enter_gate(self);
-    rpp_status status = begin(self, &transfer, &headers);
+    rpp_status status = begin(self, &transfer, &easy, &headers);
     leave_gate(self);
     if (status == RPP_INVALID) {
         response->attempt = (rpp_attempt){.end = RPP_END_NOT_SENT, .permanent = true};
@@ -93,9 +97,9 @@ static rpp_status perform(rpp_http_client *client, const rpp_http_request *reque
     rpp_transfer_end end = status == RPP_OK ? run(self, request->deadline_ns, &code) : RPP_TRANSFER_FINISHED;
 
     enter_gate(self);
-    if (status == RPP_OK) status = rpp_http_transfer_conclude(&transfer, self->easy, end, code);
-    curl_multi_remove_handle(self->multi, self->easy);
-    rpp_http_transfer_detach(self->easy);
+    if (status == RPP_OK) status = rpp_http_transfer_conclude(&transfer, easy, end, code);
+    if (easy) curl_multi_remove_handle(self->multi, easy);
+    curl_easy_cleanup(easy);
     curl_slist_free_all(headers);
     leave_gate(self);
     if (status != RPP_OK) rpp_http_response_destroy(response);

@@ -122,12 +122,6 @@ CURLcode rpp_http_transfer_attach(rpp_http_transfer *transfer, CURL *easy, struc
     return code;
 }
 
-void rpp_http_transfer_detach(CURL *easy)
-{
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
-}
-
 /* --- the end, and its words ----------------------------------------------------------------------------------------- */
 
 static bool is_tls_error(CURLcode code)

@@ -27,9 +27,8 @@ typedef enum rpp_transfer_end {
     RPP_TRANSFER_OUT_OF_TIME
 } rpp_transfer_end;
 
-/* The transfer and the headers must stay where they are until detached. */
+/* The transfer and the headers must stay where they are as long as the handle lives. */
 CURLcode rpp_http_transfer_attach(rpp_http_transfer *transfer, CURL *easy, struct curl_slist *headers);
-void rpp_http_transfer_detach(CURL *easy);
 /* Completes the response. RPP_NO_MEMORY only while nothing can have been stored. */
 RPP_NODISCARD rpp_status rpp_http_transfer_conclude(rpp_http_transfer *transfer, CURL *easy, rpp_transfer_end end,
                                                     CURLcode code);
