@@ -1,6 +1,7 @@
 /* rb_frames.c - frames as rb_profile_frames returns them, turned into ids at once, named later, and let go of. */
 #include "rb_frames.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,6 +49,14 @@ static char own_prefix[1024];
 static uint32_t window = WINDOWS_UNSEEN;
 /* Set while a job changes the tables: a signal handler on the same thread keeps out. */
 static volatile bool changing;
+
+/* What is done in between stays in between: to the compiler, the fences are a handler that looks. */
+static void set_changing(bool on)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    changing = on;
+    atomic_signal_fence(memory_order_seq_cst);
+}
 
 /* --- what the GC is told --- */
 
@@ -126,7 +135,7 @@ static bool table_resize(uint32_t size)
     uint32_t before_size = table.size;
     entry *fresh = rpp_calloc(size, sizeof *fresh);
     if (!fresh) return false;
-    changing = true;
+    set_changing(true);
     table.entries = fresh;
     table.size = size;
     table.used = 0;
@@ -136,7 +145,7 @@ static bool table_resize(uint32_t size)
         *find(before[i].frame) = before[i];
         table.used++;
     }
-    changing = false;
+    set_changing(false);
     rpp_free(before);
     return true;
 }
@@ -146,9 +155,9 @@ static void make_room(void)
 {
     uint32_t live = rpp_frame_names_count(names);
     if (table.used > table.size / 2) table_resize(live > table.size / 4 ? table.size * 2 : table.size);
-    changing = true;
+    set_changing(true);
     (void)!rpp_frame_names_ensure(names, YOUNG_MAX); /* near the limit: fewer; then captures say (overflow) */
-    changing = false;
+    set_changing(false);
 }
 
 /* The id of a frame; RPP_FRAME_OVERFLOW past the limit; 0: no room right now. */
@@ -258,11 +267,11 @@ void rb_rpp_frames_name(uint64_t budget_ns)
         VALUE named = rb_protect(name_frame, (VALUE)&index, &failed);
         if (failed) rb_set_errinfo(Qnil);
         if (failed || named != Qtrue) break; /* out of memory: later */
-        changing = true;
+        set_changing(true);
         young.count--;
         young.frames[index] = young.frames[young.count];
         young.ids[index] = young.ids[young.count];
-        changing = false;
+        set_changing(false);
         if (rpp_monotonic_ns() - begin >= budget_ns) break;
     }
     rpp_stats_set(RPP_STAT_frames_known, rpp_frame_names_count(names));
@@ -275,7 +284,7 @@ void rb_rpp_frames_next_window(void)
     static uint32_t cursor;
     window++;
     uint32_t dropped = 0;
-    changing = true;
+    set_changing(true);
     for (uint32_t i = 0; i < table.size && dropped < DROPS_PER_WINDOW; i++) {
         entry *e = &table.entries[cursor++ & (table.size - 1)];
         if (e->frame == EMPTY || e->frame == REMOVED || window - e->seen <= WINDOWS_UNSEEN) continue;
@@ -285,7 +294,7 @@ void rb_rpp_frames_next_window(void)
         e->frame = REMOVED;
         dropped++;
     }
-    changing = false;
+    set_changing(false);
     rpp_stats_add(RPP_STAT_frames_dropped, dropped);
 }
 
