@@ -19,7 +19,7 @@ class Budget < Benchmark
   def sections
     cases = Peers.cases(PEERS, workload: "storm", count: quick? ? 100 : 8000, warm_up: quick? ? 20 : 4000, hz: 1000,
                                flags: @settings.flags)
-    results = @runner.measure(wanted(cases), rounds: rounds(5))
+    results = @runner.measure(wanted(cases), rounds: rounds(3))
     return "Nothing to compare with." unless results.key?("none")
 
     ["50 threads at stack depth 500 that pass the GVL on and on, 1000 Hz asked for. *Measured*: `overhead_ns` over wall time; of " \

@@ -12,7 +12,7 @@ class Idle < Benchmark
   def sections
     seconds = quick? ? 0.5 : 12
     cases = Peers.cases(workload: "sleeping", count: seconds, warm_up: quick? ? 0.1 : 2, flags: @settings.flags)
-    results = @runner.measure(wanted(cases), rounds: rounds(3))
+    results = @runner.measure(wanted(cases), rounds: rounds(2))
     ["Over #{seconds} s, all threads of the process. Target: rperf-push ≤ 0.05 % of a core, ≤ 2 wake-ups a second.",
      table(results)].join("\n\n")
   end

@@ -31,7 +31,7 @@ class Overhead < Benchmark
 
   def section(scene)
     @progress.heading("  #{scene.title}")
-    results = @runner.measure(wanted(cases(scene)), rounds: rounds(11))
+    results = @runner.measure(wanted(cases(scene)), rounds: rounds(9))
     return "### #{scene.title}\n\nNothing to compare with." unless results.key?("none")
 
     ["### #{scene.title}", "Target: #{scene.target}.", table(scene, results)].join("\n\n")

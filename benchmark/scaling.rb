@@ -63,7 +63,7 @@ class Scaling < Benchmark
   def measure(xs)
     points = Hash.new { |all, name| all[name] = [] }
     xs.each do |x|
-      @runner.measure(wanted(yield(x)), rounds: rounds(3)).each { |name, runs| points[name] << [x, runs] }
+      @runner.measure(wanted(yield(x)), rounds: rounds(2)).each { |name, runs| points[name] << [x, runs] }
     end
     points
   end

@@ -22,7 +22,7 @@ class Shop < Benchmark
     @sink = Sink.new
     names = @settings.profilers ? PEERS & @settings.profilers : PEERS
     results = names.to_h { |name| [name, []] }
-    rounds(7).times { |round| names.shuffle.each { |name| visit(name, round, results) } }
+    rounds(5).times { |round| names.shuffle.each { |name| visit(name, round, results) } }
     [explanation, table(results.reject { |_, runs| runs.empty? })].join("\n\n")
   ensure
     @sink&.close

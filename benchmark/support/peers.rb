@@ -24,7 +24,7 @@ module Peers
   PAUSED = {
     "none" => ["none", {}],
     "rperf-push, off" => ["rperf_push_off", {}],
-    "rperf-push" => ["rperf_push_deferred", {}],
+    "rperf-push" => ["rperf_push_on_demand", { defer: true }],
     "rperf" => ["rperf", { defer: true }]
   }.freeze
 

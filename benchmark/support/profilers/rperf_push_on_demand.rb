@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+require_relative "../profiler"
+
+# A session on demand, which may sample faster than a continuous one. Options: engine, defer.
+class RperfPushOnDemandProfiler < Profiler
+  def load = require("rperf_push")
+  def start = RperfPush.start(frequency: @hz, mode: %i[cpu wall], lines: true, **@options)
+  def stop = RperfPush.stop
+  def stats = RperfPush.stats
+end
