@@ -17,6 +17,7 @@
 #include "rb_sampler.h"
 #include "rb_session.h"
 #include "rb_testing.h"
+#include "rb_tools.h"
 
 RUBY_FUNC_EXPORTED void Init_rperf_push(void);
 
@@ -36,4 +37,5 @@ void Init_rperf_push(void)
     rb_rpp_labels_init(native);
     rb_rpp_session_init(native);
     rb_rpp_on_demand_init(native);
+    rb_rpp_tools_init(native);
 }

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require_relative "advice"
+require_relative "upload"
+
+module RperfPush
+  module CLI
+    # rperf-push check: one tiny profile on the way that all others take.
+    class Check
+      WHERE = {
+        "pyroscope" => "In Pyroscope or Grafana: service_name=%p, process_cpu, the last 5 minutes; the one frame is \"rperf-push check\".",
+        "pyroscope_ingest" => "In Pyroscope: the application %p, the last 5 minutes; the one frame is \"rperf-push check\".",
+        "parca" => "In Parca: process_cpu, service_name=%p, the last 5 minutes; the one frame is \"rperf-push check\"."
+      }.freeze
+
+      def initialize
+        @settings = Settings.new
+        @parser = OptionParser.new("usage: rperf-push check [OPTIONS]") { |parser| @settings.declare(parser) }
+      end
+
+      def help = @parser.help
+
+      # @return [Integer] the exit status
+      def run(arguments)
+        rest = parse(arguments)
+        raise Mistake, "check takes no argument, got #{rest.first.inspect}" if rest.any?
+
+        result = try
+        puts "#{result[:backend]} at #{result[:target]}, application_name #{result[:application_name]}"
+        result[:verdict] == :delivered ? succeed(result) : fail_with(result)
+      end
+
+      private
+
+      def parse(arguments)
+        @parser.parse(arguments)
+      rescue OptionParser::ParseError => e
+        raise Mistake, "check: #{e.message}"
+      end
+
+      def try
+        upload = Upload.new(@settings)
+        now = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
+        upload.deliver(upload.tiny_profile, time_ns: now - 1_000_000_000, duration_ns: 1_000_000_000)
+      end
+
+      def succeed(result)
+        puts format("ok: delivered in %.0f ms", result[:seconds] * 1000)
+        where = WHERE[result[:backend]]
+        puts format(where, result[:application_name]) if where
+        0
+      end
+
+      def fail_with(result)
+        $stdout.flush
+        verb = result[:verdict] == :unconfirmed ? "not confirmed" : "failed"
+        $stderr.puts "#{verb}: #{result[:message]}"
+        advice = Advice.new(result, @settings).text
+        $stderr.puts advice if advice
+        1
+      end
+    end
+  end
+end

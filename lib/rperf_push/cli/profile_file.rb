@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require "stringio"
+require "zlib"
+
+module RperfPush
+  module CLI
+    # A pprof file, looked at as closely as is needed before it goes to a server: some of them do not survive a profile that
+    # is empty or has no period_type.
+    class ProfileFile
+      class Unfit < Mistake; end
+
+      GZIP = "\x1F\x8B".b
+      MAX_BYTES = 64 * 1024 * 1024
+
+      # Numbers of profile.proto's fields.
+      SAMPLE_TYPE = 1
+      SAMPLE = 2
+      STRING = 6
+      TIME = 9
+      DURATION = 10
+      PERIOD_TYPE = 11
+
+      # The name that the directory backend gives: NAME-20261121T101530.123Z-PID-SEQ.pb.gz
+      NAME = /\A(?<application>.+)-\d{8}T\d{6}\.\d{3}Z-\d+-\d+\.pb\.gz\z/
+
+      attr_reader :path, :raw_bytes
+
+      # @raise [Unfit] when it is no profile that can be sent
+      def initialize(path)
+        @path = path
+        @counts = Hash.new(0)
+        @numbers = Hash.new(0)
+        raw = unpacked(read)
+        @raw_bytes = raw.bytesize
+        scan(raw)
+        judge
+      end
+
+      # @return [String] compressed, as all backends take it
+      def bytes = @bytes.start_with?(GZIP) ? @bytes : Zlib.gzip(@bytes, level: 1)
+
+      # @return [Integer] begin of the window, since the epoch; 0 when the file does not say
+      def time_ns = @numbers[TIME]
+
+      def duration_ns = @numbers[DURATION]
+
+      # @return [Integer]
+      def sample_count = @counts[SAMPLE]
+
+      # @return [String, nil] what the directory backend has put into the name
+      def application_name = NAME.match(File.basename(path))&.[](:application)
+
+      private
+
+      def read
+        raise Unfit, "#{path}: is a directory" if File.directory?(path)
+        raise Unfit, "#{path}: larger than #{MAX_BYTES / 1024 / 1024} MiB" if File.size(path) > MAX_BYTES
+
+        @bytes = File.binread(path)
+      rescue SystemCallError => e
+        raise Unfit, "#{path}: #{e.message.sub(/ @ .*/, "")}"
+      end
+
+      # Piece by piece, so that a small file cannot fill the memory.
+      def unpacked(bytes)
+        return bytes unless bytes.start_with?(GZIP)
+
+        raw = +"".b
+        Zlib::GzipReader.wrap(StringIO.new(bytes)) do |gzip|
+          while (piece = gzip.read(1024 * 1024))
+            raw << piece
+            raise Unfit, "#{path}: larger than #{MAX_BYTES / 1024 / 1024} MiB uncompressed" if raw.bytesize > MAX_BYTES
+          end
+        end
+        raw
+      rescue Zlib::Error => e
+        raise Unfit, "#{path}: not a whole gzip file: #{e.message}"
+      end
+
+      def scan(raw)
+        at = 0
+        while at < raw.bytesize
+          tag, at = varint(raw, at)
+          field = tag >> 3
+          case tag & 7
+          when 0 then @numbers[field], at = varint(raw, at)
+          when 2
+            length, at = varint(raw, at)
+            broken if length > raw.bytesize - at
+            @first_string = raw.byteslice(at, length) if field == STRING && @counts[STRING].zero?
+            at += length
+          else broken
+          end
+          @counts[field] += 1
+        end
+      end
+
+      # @return [Array(Integer, Integer)] the number, and where the next begins
+      def varint(raw, at)
+        value = shift = 0
+        loop do
+          byte = raw.getbyte(at)
+          broken if byte.nil? || shift > 63
+          value |= (byte & 0x7f) << shift
+          at += 1
+          return [value, at] if byte < 0x80
+
+          shift += 7
+        end
+      end
+
+      def broken = raise(Unfit, "#{path}: not a pprof file")
+
+      def judge
+        broken if @counts[STRING].zero? || @counts[SAMPLE_TYPE].zero? || !@first_string.empty?
+        raise Unfit, "#{path}: a pprof without samples" if @counts[SAMPLE].zero?
+        raise Unfit, "#{path}: a pprof without period_type, which some servers do not survive" if @counts[PERIOD_TYPE].zero?
+      end
+    end
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require_relative "settings"
+
+module RperfPush
+  module CLI
+    # rperf-push run: the environment in which every Ruby program, and every one that it starts, profiles itself; then the
+    # command takes this process over.
+    class Run
+      AUTOSTART = "-rrperf_push/autostart"
+
+      def initialize
+        @settings = Settings.new
+        @parser = OptionParser.new("usage: rperf-push run [OPTIONS] COMMAND [ARGUMENT...]") do |parser|
+          @settings.declare(parser, config: false)
+        end
+      end
+
+      def help = @parser.help
+
+      # Does not return when the command could be started.
+      def run(arguments)
+        command = @parser.order(arguments)
+        raise Mistake, "run needs a command" if command.empty?
+
+        $stdout.flush
+        exec(environment, [command.first, command.first], *command.drop(1))
+      rescue OptionParser::ParseError => e
+        raise Mistake, "run: #{e.message}"
+      rescue SystemCallError => e
+        raise Mistake, "run: #{command.first}: #{e.message[/\A[^@(]*/].sub(/ - .*/, "").strip}"
+      end
+
+      # @param now [#[]] the environment to build on
+      # @return [Hash{String => String}]
+      def environment(now = ENV)
+        chosen = @settings.flags.to_h { |option, value| ["RPERF_PUSH_#{option.upcase}", value] }
+        chosen["RPERF_PUSH_DIRECTORY"] = File.expand_path(chosen["RPERF_PUSH_DIRECTORY"]) if chosen["RPERF_PUSH_DIRECTORY"]
+        chosen.merge("RUBYOPT" => rubyopt(now["RUBYOPT"].to_s), "RUBYLIB" => rubylib(now["RUBYLIB"].to_s))
+      end
+
+      private
+
+      def rubyopt(old)
+        old.split.include?(AUTOSTART) ? old : "#{AUTOSTART} #{old}".strip
+      end
+
+      # Where this very copy lies, and its library, which RubyGems may keep elsewhere.
+      def rubylib(old)
+        library = $LOADED_FEATURES.find { |path| path.match?(%r{/rperf_push\.(so|bundle)\z}) }
+        folder = library&.sub(%r{/rperf_push/(?:[\d.]+/)?rperf_push\.\w+\z}, "")
+        [Native::LIB_DIR, folder, *old.split(File::PATH_SEPARATOR)].compact.uniq.join(File::PATH_SEPARATOR)
+      end
+    end
+  end
+end

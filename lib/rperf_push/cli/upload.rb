@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "settings"
+
+module RperfPush
+  module CLI
+    # One profile, one try, with the settings of this call.
+    class Upload
+      # @param settings [Settings]
+      def initialize(settings)
+        @settings = settings
+      end
+
+      # @param bytes [String] gzip-compressed pprof
+      # @param over [Hash{String => Object}] options that go over the settings
+      # @return [Hash] as Native.deliver describes it
+      # @raise [Mistake] when the settings are wrong
+      def deliver(bytes, time_ns:, duration_ns:, **over)
+        given, texts = inputs(over)
+        checked(Native.deliver(given, texts, bytes, time_ns, duration_ns))
+      end
+
+      # @return [String] gzip-compressed pprof
+      def tiny_profile
+        checked(Native.tiny_profile(*inputs({})))
+      end
+
+      private
+
+      def inputs(over)
+        given = @settings.given.merge(over.transform_keys(&:to_s))
+        [given, @settings.texts.except(*given.keys)]
+      end
+
+      def checked(result)
+        raise Mistake, result.join("\n") if result.is_a?(Array)
+
+        result
+      end
+    end
+  end
+end

@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require "rperf_push/cli"
+require "rperf_push/cli/run"
+require_relative "../support/pprof_profile"
+require_relative "../support/pyroscope_double"
+
+RSpec.describe "rperf-push run" do
+  include CommandLine
+
+  BUSY = <<~RUBY
+    def busy(seconds)
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+      nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < deadline
+    end
+    busy 0.3
+  RUBY
+
+  def run_command(*command, env: {}, flags: ["--backend", "directory", "--directory", "#{tmpdir}/profiles"])
+    rperf_push("run", *flags, *command, env:)
+  end
+
+  def program(name, code)
+    path = "#{tmpdir}/#{name}.rb"
+    File.write(path, code)
+    path
+  end
+
+  # The name of each process, however many windows it had.
+  def profiled
+    Dir["#{tmpdir}/profiles/*.pb.gz"].map { |path| File.basename(path).match(/\A(\w+)-.*-(\d+)-\d+\.pb/).captures }.uniq.map(&:first).sort
+  end
+
+  it "profiles a program that knows nothing of it, and says nothing" do
+    ended = run_command("ruby", program("plain", "#{BUSY}puts ARGV.inspect"), "--server", "x y")
+    expect(ended.to_a).to eq(["[\"--server\", \"x y\"]\n", "", 0])
+    expect(profiled).to eq(["plain"])
+    profile = Zlib.gunzip(File.binread(Dir["#{tmpdir}/profiles/*"].first))
+    expect(PprofMessages::WireProfile.decode(profile).string_table).to include("Object#busy")
+  end
+
+  it "profiles its children: forked, and started in whichever way" do
+    child = program("child", BUSY)
+    parent = program("parent", <<~RUBY)
+      #{BUSY}
+      Process.wait(fork { busy 0.3 })
+      system("ruby", #{child.inspect}) or abort
+      `ruby #{child}`
+    RUBY
+    expect(run_command("ruby", parent).to_a).to eq(["", "", 0])
+    expect(profiled).to eq(%w[child child parent parent])
+  end
+
+  it "pushes to a server, under the name that is given" do
+    double = PyroscopeDouble.new
+    ended = run_command("ruby", program("plain", BUSY), flags: ["--server", double.url, "--application", "shop"])
+    expect(ended.to_a).to eq(["", "", 0])
+    expect(double.accepted.flat_map(&:labels)).to include(%w[service_name shop])
+    expect(double.violations).to eq([])
+  ensure
+    double&.stop
+  end
+
+  it "hands on what the command says and how it ends" do
+    expect(run_command("sh", "-c", "echo out; echo err >&2; exit 7").to_a).to eq(["out\n", "err\n", 7])
+  end
+
+  it "keeps RUBYOPT and RUBYLIB" do
+    File.write("#{tmpdir}/before.rb", "$before = true")
+    ended = run_command("ruby", "-e", "p [$before, $VERBOSE, RperfPush.running?]",
+                        env: { "RUBYOPT" => "-W0 -rbefore", "RUBYLIB" => tmpdir })
+    expect(ended.to_a).to eq(["[true, nil, true]\n", "", 0])
+  end
+
+  it "does not profile twice when run within itself" do
+    ended = run_command("ruby", CommandLine::EXECUTABLE, "run", "ruby", "-e", "print ENV['RUBYOPT'].scan('autostart').size")
+    expect(ended.out).to eq("1")
+  end
+
+  it "lets a program that configures profiling by itself do so" do
+    code = "RperfPush.configure! { |config| config.application_name = 'mine' }\n#{BUSY}"
+    expect(run_command("ruby", program("own", "require 'rperf_push'\n#{code}")).to_a).to eq(["", "", 0])
+    expect(profiled).to include("mine")
+  end
+
+  it "names a command that is not there" do
+    expect(run_command("no-such-command", "x").to_a).to eq(["", "rperf-push: run: no-such-command: No such file or directory\n", 1])
+    File.write(path = "#{tmpdir}/data", "")
+    expect(run_command(path).to_a).to eq(["", "rperf-push: run: #{path}: Permission denied\n", 1])
+    expect(run_command.to_a).to eq(["", "rperf-push: run needs a command\n", 1])
+  end
+
+  it "runs no shell for a command with blanks" do
+    expect(run_command("echo $HOME; true").status).to eq(1)
+  end
+
+  describe "rperf_push/autostart" do
+    it "lets a program run whose Ruby can not load the profiler" do
+      Dir.mkdir("#{tmpdir}/broken")
+      ["raise LoadError, 'no such library'", "def (", "raise 'no'"].each do |code|
+        File.write("#{tmpdir}/broken/rperf_push.rb", code)
+        command = [RbConfig.ruby, "-I", "#{tmpdir}/broken", "-I", RubyProgram::LIB, "-r", "rperf_push/autostart", "-e", "puts :ran"]
+        out, err, status = run_program(command, env: CommandLine.silence)
+        expect([out, status.exitstatus]).to eq(["ran\n", 0])
+        expect(err).to match(/\A\[rperf-push\] -e \(ruby #{RUBY_VERSION}\) is not profiled: .+\n\z/)
+      end
+    end
+
+    it "does nothing when profiling is switched off" do
+      ended = run_command("ruby", "-e", "p RperfPush.running?", env: { "RPERF_PUSH_ENABLED" => "false" })
+      expect(ended.to_a).to eq(["false\n", "", 0])
+    end
+  end
+end

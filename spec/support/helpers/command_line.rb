@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require_relative "ruby_program"
+
+# Runs `rperf-push` as a user does, in an environment that says nothing of profiling but what the example says.
+module CommandLine
+  EXECUTABLE = File.expand_path("../../../exe/rperf-push", __dir__)
+  SILENT = /\A(?:RPERF_PUSH|PYROSCOPE|OTEL)_|_proxy\z/i
+
+  Ended = Struct.new(:out, :err, :status) do
+    def all = out + err
+  end
+
+  # @return [Ended] `status` is the exit status
+  def rperf_push(*arguments, env: {}, timeout: 30)
+    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, EXECUTABLE, *arguments],
+                                   env: CommandLine.silence.merge(env), timeout:)
+    Ended.new(out, err, status.exitstatus)
+  end
+
+  def self.silence = ENV.keys.grep(SILENT).to_h { |name| [name, nil] }
+end
