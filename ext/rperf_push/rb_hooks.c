@@ -83,6 +83,12 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
 static void on_suspended(rb_rpp_thread *t, uint64_t now)
 {
     t->busy = true;
+    uint64_t unseen_ns = t->phase == RB_RPP_BLOCKED ? rb_rpp_thread_find_unseen_run(t) : 0;
+    if (unseen_ns) {
+        rb_rpp_thread_advance(t, now - unseen_ns);
+        atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
+        t->phase = RB_RPP_RUNNING;
+    }
     if (t->phase == RB_RPP_RUNNING) {
         if (t->in_ruby) rb_rpp_settle_if_late(t);
         rpp_thread_clocks_advance(&t->clocks, RPP_STATE_RUNNING, now);

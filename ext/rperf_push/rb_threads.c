@@ -22,6 +22,8 @@ static bool inherited; /* the list is the parent's, and we are a forked child */
 static bool share_native_threads;
 /* Who ran last on this native thread. Looked at only where threads share them. */
 static _Thread_local rb_rpp_thread *last_here;
+/* This native thread's CPU clock when that one stopped. */
+static _Thread_local uint64_t left_here_ns;
 
 void rb_rpp_threads_init(void)
 {
@@ -141,7 +143,18 @@ void rb_rpp_thread_find_clock(rb_rpp_thread *t)
 
 void rb_rpp_thread_leave_clock(rb_rpp_thread *t)
 {
-    if (share_native_threads) t->has_cpu_clock = false;
+    if (!share_native_threads) return;
+    t->has_cpu_clock = false;
+    last_here = t;
+    left_here_ns = t->clocks.cpu_mark_ns;
+}
+
+uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *t)
+{
+    if (!share_native_threads || !left_here_ns) return 0;
+    adopt_self(t);
+    t->clocks.cpu_mark_ns = left_here_ns;
+    return rb_rpp_thread_cpu_ns(t) - left_here_ns;
 }
 
 uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *t)

@@ -67,6 +67,9 @@ bool rb_rpp_threads_share_native_ones(void);
 void rb_rpp_thread_find_clock(rb_rpp_thread *thread);
 /* The calling thread is about to let others run. Its clock must have been read. */
 void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
+/* Where native threads are shared, the VM sometimes lets a thread run and says so only when it stops: finds its clock, and
+ * for how long it burnt CPU. */
+uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *thread);
 /* 0 when the clock is not known, or the thread is gone. */
 uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *thread);
 
