@@ -157,6 +157,16 @@ TEST(a_header_line_that_continues_nothing_does_no_harm)
     tear_down(&s);
 }
 
+TEST(only_the_status_line_says_the_status)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 503, .headers = "HTTP/1.1 200 OK: x\r\nRetry-After: 3\r\nHTTP/1.1 200: y\r\n"}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 503);
+    CHECK_INT(s.response.attempt.retry_after_ns, 3 * RPP_NS_PER_S);
+    tear_down(&s);
+}
+
 TEST(chunked_and_http_1_0_answers)
 {
     scene s = {0};

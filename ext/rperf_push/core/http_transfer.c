@@ -51,27 +51,42 @@ static const char *header_value(const char *line, size_t length, const char *nam
     return room;
 }
 
-static size_t take_header(char *line, size_t size, size_t count, void *context)
+static void take_status_line(rpp_http_transfer *transfer, const char *line, size_t length)
 {
-    rpp_http_transfer *transfer = context;
-    rpp_http_response *response = transfer->response;
-    size_t length = size * count;
-    char value[128];
+    char copy[32];
+    size_t copied = length < sizeof copy ? length : sizeof copy - 1;
+    memcpy(copy, line, copied);
+    copy[copied] = '\0';
+    if (sscanf(copy, "%*s %3d", &transfer->status) != 1) transfer->status = 0;
+    transfer->response->attempt.retry_after_ns = 0;
+    transfer->response->content_type[0] = '\0';
+    transfer->part = RPP_ANSWER_HEADERS;
+}
 
-    transfer->header_bytes += length;
-    if (transfer->header_bytes > ANSWER_HEADERS_MAX) return 0;
-    if (length > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
-        char copy[32];
-        size_t copied = length < sizeof copy ? length : sizeof copy - 1;
-        memcpy(copy, line, copied);
-        copy[copied] = '\0';
-        if (sscanf(copy, "%*s %3d", &transfer->status) != 1) transfer->status = 0;
-        response->attempt.retry_after_ns = 0;
-        response->content_type[0] = '\0';
+static void take_header_line(rpp_http_transfer *transfer, const char *line, size_t length)
+{
+    rpp_http_response *response = transfer->response;
+    char value[128];
+    if (*line == '\r' || *line == '\n') {
+        transfer->part = transfer->status < 200 ? RPP_ANSWER_STATUS : RPP_ANSWER_REST; /* 1xx: another one follows */
     } else if (header_value(line, length, "Retry-After", value, sizeof value)) {
         response->attempt.retry_after_ns = rpp_retry_after_ns(value, rpp_realtime_ns());
     } else {
         header_value(line, length, "Content-Type", response->content_type, sizeof response->content_type);
+    }
+}
+
+/* Where a line stands decides what it is: a header may begin with "HTTP/", too, and trailers come through here. */
+static size_t take_header(char *line, size_t size, size_t count, void *context)
+{
+    rpp_http_transfer *transfer = context;
+    size_t length = size * count;
+    transfer->header_bytes += length;
+    if (!length || transfer->header_bytes > ANSWER_HEADERS_MAX) return 0;
+    if (transfer->part == RPP_ANSWER_STATUS) {
+        if (length > 5 && strncasecmp(line, "HTTP/", 5) == 0) take_status_line(transfer, line, length);
+    } else if (transfer->part == RPP_ANSWER_HEADERS) {
+        take_header_line(transfer, line, length);
     }
     return length;
 }

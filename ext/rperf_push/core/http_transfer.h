@@ -9,6 +9,9 @@
 
 #include "http_client.h"
 
+/* What the next line of the answer's head is taken for. */
+typedef enum rpp_answer_part { RPP_ANSWER_STATUS, RPP_ANSWER_HEADERS, RPP_ANSWER_REST } rpp_answer_part;
+
 typedef struct rpp_http_transfer {
     const rpp_http_request *request;
     rpp_http_response *response;
@@ -17,6 +20,7 @@ typedef struct rpp_http_transfer {
     size_t header_bytes;  /* of the answer */
     size_t body_capacity; /* of response->body */
     int status;           /* of the latest status line, 0: none yet */
+    rpp_answer_part part;
     bool refused_to_rewind;
     char detail[CURL_ERROR_SIZE];
 } rpp_http_transfer;
