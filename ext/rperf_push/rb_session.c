@@ -150,23 +150,38 @@ static bool is_attached(const session *s)
     return rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline;
 }
 
-/* Whatever the deadline says, afterwards no thread of ours calls Ruby. While this lets go of the GVL, another session may
- * take the sampler over. */
+static VALUE settle_protected(VALUE argument)
+{
+    rb_rpp_settle_until(RB_RPP_CONTINUOUS, ((const waiting *)argument)->deadline_ns);
+    return Qnil;
+}
+
+static VALUE stop_threads_protected(VALUE argument)
+{
+    rb_thread_call_without_gvl(stop_threads, (void *)argument, NULL, NULL);
+    return Qnil;
+}
+
+/* Whatever the deadline says, and whatever is thrown at the caller meanwhile (Timeout, Thread#kill), afterwards no thread of
+ * ours calls Ruby. While this lets go of the GVL, another session may take the sampler over. */
 static void session_stop(session *s, uint64_t timeout_ns)
 {
-    waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns};
+    waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns, .status = RPP_TIMEOUT};
     uint64_t dropped_before = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown);
-    if (is_attached(s)) rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns);
+    int thrown_settling = 0, thrown_stopping = 0;
+    if (is_attached(s)) rb_protect(settle_protected, (VALUE)&w, &thrown_settling);
     if (is_attached(s)) rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
-    rb_thread_call_without_gvl(stop_threads, &w, NULL, NULL);
+    rb_protect(stop_threads_protected, (VALUE)&w, &thrown_stopping);
     uint64_t dropped = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown) - dropped_before;
     if (dropped || w.status != RPP_OK) {
         rpp_log(RPP_LOG_WARN, "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64,
                 (double)timeout_ns / (double)RPP_NS_PER_S, dropped);
     }
-    if (w.status != RPP_OK) return; /* a thread is still in there */
-    s->stopped = true;
-    if (!s->flushing) session_free(s);
+    if (w.status == RPP_OK) { /* else a thread is still in there */
+        s->stopped = true;
+        if (!s->flushing) session_free(s);
+    }
+    if (thrown_settling || thrown_stopping) rb_jump_tag(thrown_settling ? thrown_settling : thrown_stopping);
 }
 
 static void stop_current(uint64_t timeout_ns)
