@@ -517,6 +517,7 @@ TEST(a_flush_tells_of_losses_and_does_not_wait_for_what_a_full_queue_drops)
     CHECK_INT(pthread_create(&thread, NULL, overflow_during_flush, &s), 0);
     CHECK_INT(rpp_uploader_flush(s.uploader, in_seconds(5)), RPP_IO);
     pthread_join(thread, NULL);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1)); /* else the stop would hurry too early */
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
     CHECK_INT(STAT(payloads_dropped_queue_full), 2);
     CHECK_INT(STAT(payloads_dropped_shutdown), 1);
