@@ -67,7 +67,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     if (t->in_ruby) rb_rpp_settle_if_late(t);
     rpp_thread_clocks_begin_event(&t->clocks);
     rb_rpp_thread_advance(t, now);
-    if (t->clocks.unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+    if (rpp_thread_clocks_current(&t->clocks)->unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
     if (t->in_ruby) rb_rpp_capture_event(t, off_gvl, rb_rpp_period_ns());
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
@@ -226,6 +226,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     bool was_busy = t->busy; /* allocating in one of our own methods may lead here */
     t->busy = true;
     rb_rpp_thread_advance(t, now);
+    if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
     switch (event) {
         case RUBY_INTERNAL_EVENT_GC_ENTER:
             rb_rpp_settle_if_late(t);

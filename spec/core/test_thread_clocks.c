@@ -226,6 +226,22 @@ TEST(with_no_slot_left_the_one_used_longest_ago_is_in_the_way)
     for (unsigned i = 1; i <= RPP_LABEL_SLOTS; i++) rpp_label_set_release(sets[i]);
 }
 
+TEST(cpu_time_goes_to_the_labels_under_which_the_time_passed)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_label_set *set = labels_of(1);
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_RUNNING, START + 30);
+    rpp_thread_clocks_switch_labels(&clocks, set);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_RUNNING, START + 40);
+    rpp_thread_clocks_read(&clocks, 20);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 5);
+    rpp_thread_clocks_switch_labels(&clocks, NULL);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 15);
+    rpp_thread_clocks_reset(&clocks, 0, 0);
+    rpp_label_set_release(set);
+}
+
 static rpp_clock_part event_of(rpp_thread_clocks *clocks, uint64_t length, uint64_t period)
 {
     rpp_clock_part part = {0};

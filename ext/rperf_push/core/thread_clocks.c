@@ -14,9 +14,17 @@ void rpp_thread_clocks_reset(rpp_thread_clocks *c, uint64_t now_ns, uint64_t cpu
     c->cpu_mark_ns = cpu_ns;
 }
 
+static void forget_unread(rpp_thread_clocks *c)
+{
+    c->unread_ns = 0;
+    for (size_t slot = 0; slot < RPP_LABEL_SLOTS; slot++) {
+        memset(c->slots[slot].unread_ns, 0, sizeof c->slots[slot].unread_ns);
+    }
+}
+
 void rpp_thread_clocks_restart(rpp_thread_clocks *c, uint64_t now_ns, uint64_t cpu_ns)
 {
-    memset(c->unread_ns, 0, sizeof c->unread_ns);
+    forget_unread(c);
     c->wall_mark_ns = now_ns;
     c->cpu_mark_ns = cpu_ns;
 }
@@ -26,36 +34,57 @@ void rpp_thread_clocks_advance(rpp_thread_clocks *c, rpp_state state, uint64_t n
     if (now_ns <= c->wall_mark_ns) return;
     uint64_t passed = now_ns - c->wall_mark_ns;
     c->slots[c->current].wall_ns[state] += passed;
-    c->unread_ns[state] += passed;
+    c->slots[c->current].unread_ns[state] += passed;
+    c->unread_ns += passed;
     c->wall_mark_ns = now_ns;
 }
 
 uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *c)
 {
+    return c->unread_ns;
+}
+
+static uint64_t unread_on_gvl(const rpp_thread_clocks *c)
+{
     uint64_t sum = 0;
-    for (size_t i = 0; i < RPP_STATE_COUNT; i++) sum += c->unread_ns[i];
+    for (size_t slot = 0; slot < RPP_LABEL_SLOTS; slot++) {
+        for (size_t i = 0; i < ON_GVL_COUNT; i++) sum += c->slots[slot].unread_ns[ON_GVL[i]];
+    }
     return sum;
+}
+
+/* Gives CPU time to what ran on the GVL, in proportion; returns how much was given. */
+static uint64_t give_on_gvl(rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t on_gvl_ns)
+{
+    uint64_t given = 0;
+    for (size_t slot = 0; slot < RPP_LABEL_SLOTS; slot++) {
+        for (size_t i = 0; i < ON_GVL_COUNT; i++) {
+            uint64_t unread = c->slots[slot].unread_ns[ON_GVL[i]];
+            if (!unread) continue;
+            uint64_t part = (uint64_t)((double)cpu_ns * ((double)unread / (double)on_gvl_ns));
+            c->slots[slot].cpu_ns[ON_GVL[i]] += part;
+            given += part;
+        }
+    }
+    return given;
+}
+
+/* Burnt off the GVL, if the thread was; else rounding, or clocks that disagree by a little: nothing must be lost. */
+static uint64_t *rest_of(rpp_thread_clocks *c, bool off_gvl)
+{
+    for (size_t slot = 0; slot < RPP_LABEL_SLOTS && off_gvl; slot++) {
+        if (c->slots[slot].unread_ns[RPP_STATE_BLOCKED]) return &c->slots[slot].cpu_ns[RPP_STATE_BLOCKED];
+    }
+    return &c->slots[c->current].cpu_ns[RPP_STATE_RUNNING];
 }
 
 void rpp_thread_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
 {
     uint64_t spent = cpu_ns > c->cpu_mark_ns ? cpu_ns - c->cpu_mark_ns : 0;
-    uint64_t on_gvl = 0;
-    rpp_clock_slot *slot = &c->slots[c->current];
-    for (size_t i = 0; i < ON_GVL_COUNT; i++) on_gvl += c->unread_ns[ON_GVL[i]];
-
-    uint64_t given = 0, on_gvl_cpu = spent < on_gvl ? spent : on_gvl;
-    for (size_t i = 0; i < ON_GVL_COUNT && on_gvl; i++) {
-        double share = (double)c->unread_ns[ON_GVL[i]] / (double)on_gvl;
-        uint64_t part = (uint64_t)((double)on_gvl_cpu * share);
-        slot->cpu_ns[ON_GVL[i]] += part;
-        given += part;
-    }
-    /* Rounding, and clocks that disagree by a little, must not lose anything. */
-    rpp_state rest = c->unread_ns[RPP_STATE_BLOCKED] && spent > on_gvl ? RPP_STATE_BLOCKED : RPP_STATE_RUNNING;
-    if (spent > given) slot->cpu_ns[rest] += spent - given;
-
-    memset(c->unread_ns, 0, sizeof c->unread_ns);
+    uint64_t on_gvl = unread_on_gvl(c);
+    uint64_t given = on_gvl ? give_on_gvl(c, spent < on_gvl ? spent : on_gvl, on_gvl) : 0;
+    if (spent > given) *rest_of(c, spent > on_gvl) += spent - given;
+    forget_unread(c);
     if (cpu_ns > c->cpu_mark_ns) c->cpu_mark_ns = cpu_ns;
 }
 

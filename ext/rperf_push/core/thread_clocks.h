@@ -27,6 +27,7 @@
 
 typedef struct rpp_clock_slot {
     uint64_t wall_ns[RPP_STATE_COUNT], cpu_ns[RPP_STATE_COUNT];
+    uint64_t unread_ns[RPP_STATE_COUNT]; /* wall time since the last reading of the CPU clock */
     rpp_label_set *labels; /* one reference, or NULL */
     uint32_t used;         /* for the choice of a slot to reuse: larger is later */
     uint32_t captured_in;  /* for the owner: which of its periods last saw a capture while running */
@@ -38,7 +39,7 @@ typedef struct rpp_clock_part {
 
 typedef struct rpp_thread_clocks {
     uint64_t wall_mark_ns, cpu_mark_ns;
-    uint64_t unread_ns[RPP_STATE_COUNT];         /* wall time since the last reading of the CPU clock */
+    uint64_t unread_ns; /* of all slots */
     rpp_clock_part before_event[RPP_STATE_COUNT]; /* what the current slot held when the event began */
     uint32_t uses;
     uint32_t current;
