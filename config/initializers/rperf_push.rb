@@ -14,7 +14,8 @@ RperfPush.configure do |config|
 
   # --- where to ---
 
-  # :pyroscope, :pyroscope_ingest for old servers, :parca, :http for a POST of the bare profile, or :directory
+  # :pyroscope, :pyroscope_ingest for old servers, both in an Array to try one after the other, :parca, :http for a POST of
+  # the bare profile, or :directory
   # config.backend = :pyroscope
 
   # For :directory: where NAME-TIME-PID-SEQ.pb.gz goes, and what may lie there at the most (0: no limit).
@@ -66,7 +67,7 @@ RperfPush.configure do |config|
   # What waits in memory for a backend that is away: 16 MiB
   # config.queue_max_bytes = 16_777_216
 
-  # What waits on disk, across restarts: 256 MiB in this folder; without effect in this version
+  # What waits on disk, across restarts: 256 MiB in this folder
   # config.spool_directory = nil
   # config.spool_max_bytes = 268_435_456
 

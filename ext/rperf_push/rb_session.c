@@ -34,6 +34,7 @@ typedef struct session {
     rpp_http_client *http;
     rpp_backend *backend;
     rpp_exporter *exporter;
+    rpp_spool *spool; /* NULL: none is wanted */
     rpp_uploader *uploader;
     rpp_pipeline *pipeline;
     unsigned flushing; /* calls that wait on it without the GVL; the last one frees what was stopped meanwhile */
@@ -58,6 +59,7 @@ static void session_free(session *s)
     if (!s) return;
     rpp_pipeline_free(s->pipeline);
     rpp_uploader_free(s->uploader);
+    rpp_spool_free(s->spool);
     rpp_exporter_free(s->exporter);
     if (s->backend) s->backend->free(s->backend);
     if (s->http) s->http->free(s->http);
@@ -74,6 +76,7 @@ static rpp_uploader *new_uploader(session *s)
         .backoff = {.first_ns = RETRY_FIRST_NS,
                     .max_ns = RETRY_MAX_NS,
                     .resend_unconfirmed = s->settings->resend_unconfirmed},
+        .spool = s->spool,
     };
     return rpp_uploader_new(&options, s->queue, s->backend, s->http);
 }
@@ -85,6 +88,7 @@ static rpp_pipeline *new_pipeline(session *s)
         .period_ns = RPP_NS_PER_S / s->settings->frequency,
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
+        .tells_silence = true,
     };
     rpp_pipeline_seams seams = rb_rpp_sampler_seams;
     seams.deliver = deliver;
@@ -104,7 +108,9 @@ static session *session_new(rpp_settings *settings)
     s->queue = rpp_payload_queue_new(QUEUE_MAX_PAYLOADS, settings->queue_max_bytes);
     s->http = rpp_curl_client_new(settings, &gate);
     if (s->http) s->backend = rpp_backend_new(settings, s->http);
-    if (s->backend && s->queue) {
+    bool wants_spool = settings->spool_directory && *settings->spool_directory;
+    if (wants_spool) s->spool = rpp_spool_new(settings);
+    if (s->backend && s->queue && (s->spool || !wants_spool)) {
         s->exporter = rpp_exporter_new(settings, rb_rpp_frames_names(), s->queue, &s->backend->limits,
                                        s->backend->legal_label_names);
         s->uploader = new_uploader(s);
@@ -227,6 +233,7 @@ static void after_fork_in_child(void)
     bool was_running = current != NULL;
     if (was_running) {
         settings_for_child = current->settings;
+        rpp_uploader_forget_after_fork(current->uploader);
         current = NULL;
     }
     rpp_stats_reset();

@@ -133,12 +133,24 @@ static void read_text(reader *r, VALUE value)
     }
 }
 
+/* Several of them mean "the first that the server knows", and are written as one. */
+static void read_choice(reader *r, VALUE value)
+{
+    bool is_list = RB_TYPE_P(value, T_ARRAY);
+    for (long i = 0; is_list && i < RARRAY_LEN(value); i++) {
+        if (is_text(RARRAY_AREF(value, i))) continue;
+        reject(r, RARRAY_AREF(value, i));
+        return;
+    }
+    read_text(r, is_list ? rb_ary_join(value, rb_utf8_str_new_cstr(",")) : value);
+}
+
 static void read_value(reader *r, rpp_option_type type, VALUE value)
 {
     bool integer = FIXNUM_P(value), real = integer || RB_FLOAT_TYPE_P(value);
     switch (type) {
-        case RPP_OPTION_STRING:
-        case RPP_OPTION_CHOICE: read_text(r, value); return;
+        case RPP_OPTION_STRING: read_text(r, value); return;
+        case RPP_OPTION_CHOICE: read_choice(r, value); return;
         case RPP_OPTION_PAIRS: read_pairs(r, value); return;
         case RPP_OPTION_LIST:
         case RPP_OPTION_MODE: read_list(r, value); return;

@@ -39,6 +39,7 @@ static rpp_status perform(rpp_http_client *client, const rpp_http_request *reque
     memcpy(self->sent, request->body, request->body_length);
     self->sent_length = request->body_length;
     self->deadline_ns = request->deadline_ns;
+    if (client->before_send) client->before_send(client->before_send_context);
     if (self->status != RPP_OK) return self->status;
 
     *response = (rpp_http_response){
@@ -65,7 +66,7 @@ static void client_free(rpp_http_client *client)
 
 void fake_http_client_init(fake_http_client *self)
 {
-    *self = (fake_http_client){.client = {perform, interrupt, client_free}};
+    *self = (fake_http_client){.client = {.perform = perform, .interrupt = interrupt, .free = client_free}};
     fake_http_client_answer(self, 200, NULL, NULL);
 }
 

@@ -1,6 +1,7 @@
 /* test_http_client.c - one request over loopback: every way it can end, and what must never leave this process. */
 #include "http_client.h"
 
+#include <curl/curl.h>
 #include <dlfcn.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -664,4 +665,62 @@ TEST(addresses_join_cleanly)
         CHECK_STR(joined, cases[i].joined);
         rpp_free(joined);
     }
+}
+
+/* --- who wants to know that a request goes out ---------------------------------------------------------------------- */
+
+typedef struct watcher {
+    pthread_mutex_t *gate;
+    loopback_server *server;
+    unsigned calls, gate_free;
+    size_t requests; /* that the server had read by then */
+} watcher;
+
+static void watch(void *context)
+{
+    watcher *self = context;
+    self->calls++;
+    self->requests = self->server ? loopback_server_count(self->server) : 0;
+    if (pthread_mutex_trylock(self->gate) != 0) return;
+    self->gate_free++;
+    pthread_mutex_unlock(self->gate);
+}
+
+TEST(before_a_request_goes_out_it_is_told_with_the_gate_open)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200}));
+    s.client->free(s.client);
+    s.client = rpp_curl_client_new(&s.settings, &gate);
+    watcher seen = {.gate = &gate, .server = s.server};
+    s.client->before_send = watch;
+    s.client->before_send_context = &seen;
+    for (unsigned i = 1; i <= 3; i++) { /* the later ones over a kept connection */
+        go(&s, 5000);
+        CHECK_INT(s.response.attempt.http_status, 200);
+        CHECK_INT(seen.calls, i);
+        CHECK_INT(seen.gate_free, i);
+        CHECK_INT(seen.requests, i - 1);
+    }
+    CHECK_INT(pthread_mutex_trylock(&gate), 0);
+    pthread_mutex_unlock(&gate);
+    tear_down(&s);
+}
+
+TEST(without_a_connection_nothing_goes_out)
+{
+#if LIBCURL_VERSION_NUM >= 0x075000
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    scene s = {0};
+    set_up(&s, NULL, 0);
+    watcher seen = {.gate = &gate};
+    s.client->before_send = watch;
+    s.client->before_send_context = &seen;
+    snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/", loopback_closed_port());
+    go(&s, 2000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK_INT(seen.calls, 0);
+    tear_down(&s);
+#endif
 }

@@ -20,6 +20,9 @@ rpp_backend *rpp_backend_new(const rpp_settings *settings, rpp_http_client *http
     case RPP_BACKEND_PARCA: return rpp_backend_parca_new(settings, http);
     case RPP_BACKEND_HTTP: return rpp_backend_http_new(settings, http);
     case RPP_BACKEND_DIRECTORY: return rpp_backend_directory_new(settings);
+    case RPP_BACKEND_PYROSCOPE_OR_INGEST:
+        return rpp_backend_fallback_new(rpp_backend_pyroscope_new(settings, http),
+                                        rpp_backend_ingest_new(settings, http));
     }
     return NULL;
 }
@@ -52,8 +55,23 @@ static rpp_status put_host_and_pid(rpp_pairs *labels, const rpp_settings *settin
     return status;
 }
 
-rpp_status rpp_backend_series_labels(const rpp_settings *settings, rpp_pairs *labels)
+static rpp_status copy(const rpp_pairs *from, rpp_pairs *labels)
 {
+    rpp_pairs all = {0};
+    for (size_t i = 0; i < from->count; i++) {
+        const rpp_pair *pair = &from->items[i];
+        rpp_status status = rpp_pairs_put(&all, pair->key, strlen(pair->key), pair->value, strlen(pair->value));
+        if (status == RPP_OK) continue;
+        rpp_pairs_destroy(&all);
+        return status;
+    }
+    *labels = all;
+    return RPP_OK;
+}
+
+rpp_status rpp_backend_series_labels(const rpp_settings *settings, const rpp_payload *payload, rpp_pairs *labels)
+{
+    if (payload->labels.count) return copy(&payload->labels, labels);
     rpp_pairs all = {0};
     const char *name = settings->application_name;
     rpp_status status = put(&all, "service_name", name && *name ? name : "unknown_service");

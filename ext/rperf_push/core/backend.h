@@ -50,14 +50,20 @@ rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client
 rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client *http);
 rpp_backend *rpp_backend_directory_new(const rpp_settings *settings);
 
+/* The second where the first answers 404 or 501, which say that the server does not know it; then the one that worked stays
+ * in use. Takes both; NULL when one of them is NULL, or when out of memory. */
+rpp_backend *rpp_backend_fallback_new(rpp_backend *first, rpp_backend *second);
+
 /* A response as a delivery: status, Retry-After, the server's message made fit for one log line. */
 void rpp_delivery_from_response(rpp_delivery *delivery, const rpp_http_response *response);
 
 /* Adds " (hint)" to a message, if it fits; NULL adds nothing. */
 void rpp_delivery_add_hint(rpp_delivery *delivery, const char *hint);
 
-/* The labels of the series: service_name first, then by name the tags, hostname and pid on wish. RPP_NO_MEMORY only. */
-RPP_NODISCARD rpp_status rpp_backend_series_labels(const rpp_settings *settings, rpp_pairs *labels);
+/* The labels of the payload's series: its own, or service_name first, then by name the tags, hostname and pid on wish.
+ * RPP_NO_MEMORY only. */
+RPP_NODISCARD rpp_status rpp_backend_series_labels(const rpp_settings *settings, const rpp_payload *payload,
+                                                   rpp_pairs *labels);
 void rpp_pairs_destroy(rpp_pairs *pairs);
 
 #endif

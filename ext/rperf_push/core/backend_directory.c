@@ -33,27 +33,13 @@ static void fail(rpp_delivery *delivery, const char *what, const char *path, int
     rpp_utf8_one_line(delivery->message, strlen(delivery->message));
 }
 
-/* 0, or why not. */
-static int write_all(int fd, const uint8_t *bytes, size_t length)
-{
-    while (length) {
-        ssize_t written = write(fd, bytes, length);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return errno;
-        if (written == 0) return ENOSPC;
-        bytes += written;
-        length -= (size_t)written;
-    }
-    return 0;
-}
-
 /* 0, or why not. O_EXCL and O_NOFOLLOW: others may be able to write there, too. */
 static int write_file(const char *path, const rpp_payload *payload)
 {
     if (unlink(path) != 0 && errno != ENOENT) return errno; /* ours, cut off by a crash under the same pid */
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    int why = write_all(fd, payload->bytes, payload->length);
+    int why = rpp_file_write_all(fd, payload->bytes, payload->length);
     if (close(fd) != 0 && !why) why = errno; /* NFS tells here what it could not store */
     return why;
 }
@@ -69,7 +55,7 @@ static char *join(const char *path, const char *dot, const char *name)
 static rpp_status make_once(directory *self, rpp_delivery *delivery)
 {
     if (self->made) return RPP_OK;
-    rpp_status status = rpp_directory_make(self->settings->directory);
+    rpp_status status = rpp_directory_make(self->settings->directory, 0777);
     if (status == RPP_IO) fail(delivery, "create", self->settings->directory, errno);
     self->made = status == RPP_OK;
     return status;
@@ -99,7 +85,8 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
 
     rpp_status status = make_once(self, delivery);
     if (status != RPP_OK) goto done;
-    rpp_file_name(self->prefix, payload->time_ns, (long)getpid(), payload->sequence, name);
+    rpp_file_name(self->prefix, payload->time_ns, payload->pid ? payload->pid : (long)getpid(), payload->sequence,
+                  name);
     path = join(settings->directory, "", name);
     temporary = join(settings->directory, ".", name);
     if (!path || !temporary) {

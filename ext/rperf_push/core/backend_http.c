@@ -66,7 +66,7 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
     request.headers[headers++] = duration;
     request.headers[headers++] = sequence;
 
-    rpp_status status = rpp_backend_series_labels(self->settings, &labels);
+    rpp_status status = rpp_backend_series_labels(self->settings, payload, &labels);
     if (status != RPP_OK) goto done;
     status = write_name_header(&service_header.sink, labels.items[0].value);
     if (status == RPP_OK) request.headers[headers++] = (const char *)service_header.bytes;

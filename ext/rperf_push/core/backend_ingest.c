@@ -83,7 +83,7 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
     rpp_byte_buffer url;
     rpp_byte_buffer_init(&url, URL_MAX);
 
-    rpp_status status = rpp_backend_series_labels(self->settings, &labels);
+    rpp_status status = rpp_backend_series_labels(self->settings, payload, &labels);
     if (status != RPP_OK) goto done;
     status = write_url(&url.sink, self->url, &labels, payload);
     if (status == RPP_LIMIT) {

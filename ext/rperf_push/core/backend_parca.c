@@ -102,7 +102,7 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
         return RPP_OK;
     }
 
-    rpp_status status = rpp_backend_series_labels(self->over_http.settings, &labels);
+    rpp_status status = rpp_backend_series_labels(self->over_http.settings, payload, &labels);
     if (status != RPP_OK) goto done;
     status = write_body(&body.sink, &labels, payload);
     if (status == RPP_LIMIT) {

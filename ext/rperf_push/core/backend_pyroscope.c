@@ -17,9 +17,9 @@ static const rpp_status_hint hints[] = {
 };
 
 /* __name__, service_name, __delta__, then the rest by name. Profiles hold their own window only, never running totals. */
-static rpp_status make_labels(const rpp_settings *settings, rpp_pairs *labels)
+static rpp_status make_labels(const rpp_settings *settings, const rpp_payload *payload, rpp_pairs *labels)
 {
-    rpp_status status = rpp_backend_series_labels(settings, labels);
+    rpp_status status = rpp_backend_series_labels(settings, payload, labels);
     if (status == RPP_OK) status = rpp_pairs_put(labels, "__name__", 8, "process_cpu", 11);
     if (status == RPP_OK) status = rpp_pairs_put(labels, "__delta__", 9, "false", 5);
     if (status != RPP_OK) return status;
@@ -40,7 +40,7 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
     uint8_t *body = NULL;
     size_t body_length = 0;
 
-    rpp_status status = make_labels(self->settings, &labels);
+    rpp_status status = make_labels(self->settings, payload, &labels);
     if (status != RPP_OK) goto done;
     status = rpp_push_request_encode(&labels, payload->bytes, payload->length, &body, &body_length);
     if (status != RPP_OK) goto done;

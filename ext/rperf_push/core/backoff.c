@@ -68,6 +68,14 @@ static uint64_t jittered(uint64_t wait_ns, uint64_t *random)
     return wait_ns - quarter + rpp_random_next(random) % (2 * quarter + 1);
 }
 
+uint64_t rpp_backoff_due_ns(const rpp_backoff_policy *policy, uint32_t failures, uint64_t retry_after_ns,
+                            uint64_t now_ns, uint64_t *random)
+{
+    uint64_t wait_ns = jittered(exponential_ns(policy, failures), random);
+    if (wait_ns < retry_after_ns) wait_ns = retry_after_ns;
+    return wait_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + wait_ns;
+}
+
 rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attempt *attempt, uint32_t attempts,
                                uint64_t now_ns, uint64_t *random, uint64_t *due_ns)
 {
@@ -77,9 +85,7 @@ rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attem
 
     /* The few tries after a 500 are spread wide, so that a short outage that shows as 500 costs nothing. */
     uint32_t step = attempt->end == RPP_END_ANSWERED && attempt->http_status == 500 ? 2 * attempts + 1 : attempts;
-    uint64_t wait_ns = jittered(exponential_ns(policy, step), random);
-    if (wait_ns < attempt->retry_after_ns) wait_ns = attempt->retry_after_ns;
-    *due_ns = wait_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + wait_ns;
+    *due_ns = rpp_backoff_due_ns(policy, step, attempt->retry_after_ns, now_ns, random);
     return RPP_VERDICT_RETRY;
 }
 

@@ -47,6 +47,10 @@ typedef struct rpp_backoff_policy {
 rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attempt *attempt, uint32_t attempts,
                                uint64_t now_ns, uint64_t *random, uint64_t *due_ns);
 
+/* When to try after so many failures in a row. `random` is advanced. */
+uint64_t rpp_backoff_due_ns(const rpp_backoff_policy *policy, uint32_t failures, uint64_t retry_after_ns,
+                            uint64_t now_ns, uint64_t *random);
+
 /* A Retry-After value: seconds or an HTTP date, at most an hour; 0 when it is neither. */
 uint64_t rpp_retry_after_ns(const char *value, uint64_t realtime_ns);
 

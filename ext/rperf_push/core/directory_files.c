@@ -65,7 +65,7 @@ bool rpp_file_is_ours(const char *prefix, const char *name)
 
 /* --- the directory -------------------------------------------------------------------------------------------------- */
 
-rpp_status rpp_directory_make(const char *directory)
+rpp_status rpp_directory_make(const char *directory, mode_t mode)
 {
     struct stat status;
     char *path = rpp_strdup(directory);
@@ -74,10 +74,10 @@ rpp_status rpp_directory_make(const char *directory)
     for (char *at = path + 1; *path && *at && !failed; at++) {
         if (*at != '/') continue;
         *at = '\0';
-        failed = mkdir(path, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES;
+        failed = mkdir(path, mode) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES;
         *at = '/'; /* what may not be made may be there: the last one tells */
     }
-    if (!failed) failed = mkdir(path, 0777) != 0 && errno != EEXIST;
+    if (!failed) failed = mkdir(path, mode) != 0 && errno != EEXIST;
     if (!failed && stat(path, &status) == 0 && !S_ISDIR(status.st_mode)) {
         errno = ENOTDIR;
         failed = 1;
@@ -86,6 +86,19 @@ rpp_status rpp_directory_make(const char *directory)
     rpp_free(path);
     errno = why;
     return failed ? RPP_IO : RPP_OK;
+}
+
+int rpp_file_write_all(int fd, const uint8_t *bytes, size_t length)
+{
+    while (length) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno;
+        if (written == 0) return ENOSPC;
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return 0;
 }
 
 typedef struct found_file {

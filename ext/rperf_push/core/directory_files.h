@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "status.h"
 
@@ -23,7 +24,9 @@ void rpp_file_name(const char *prefix, uint64_t time_ns, long pid, uint64_t sequ
 bool rpp_file_is_ours(const char *prefix, const char *name);
 
 /* mkdir -p. RPP_IO: errno says why. */
-RPP_NODISCARD rpp_status rpp_directory_make(const char *directory);
+RPP_NODISCARD rpp_status rpp_directory_make(const char *directory, mode_t mode);
+/* 0, or why not. */
+int rpp_file_write_all(int fd, const uint8_t *bytes, size_t length);
 /* Deletes files with that NAME, oldest first, until at most max_files and max_bytes are left (0: no limit); the newest
  * always stays. RPP_IO: errno says why. */
 RPP_NODISCARD rpp_status rpp_directory_trim(const char *directory, const char *prefix, uint64_t max_files,

@@ -37,6 +37,27 @@ static void leave_gate(curl_client *self)
 
 /* --- one request ---------------------------------------------------------------------------------------------------- */
 
+static void tell_before_send(curl_client *self)
+{
+    if (self->client.before_send) self->client.before_send(self->client.before_send_context);
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075000
+#define TELLS_BEFORE_SEND 1
+/* The connection stands. Whoever is told may take its time, and no fork shall wait for that. */
+static int before_send(void *context, char *to, char *from, int to_port, int from_port)
+{
+    curl_client *self = context;
+    (void)to, (void)from, (void)to_port, (void)from_port;
+    leave_gate(self);
+    tell_before_send(self);
+    enter_gate(self);
+    return CURL_PREREQFUNC_OK;
+}
+#else
+#define TELLS_BEFORE_SEND 0
+#endif
+
 /* The only place where this thread waits, with no lock held: a debugger's backtrace explains itself. */
 static void wait_for_network(curl_client *self, uint64_t left_ns)
 {
@@ -85,6 +106,7 @@ static rpp_status perform(rpp_http_client *client, const rpp_http_request *reque
     CURL *easy = NULL;
     *response = (rpp_http_response){0};
 
+    if (!TELLS_BEFORE_SEND) tell_before_send(self);
     enter_gate(self);
     rpp_status status = begin(self, &transfer, &easy, &headers);
     leave_gate(self);
@@ -190,6 +212,10 @@ static CURLcode set_settings(curl_client *self)
     CURLcode code = set_constants(easy);
     if (code == CURLE_OK) code = set_proxy(easy, self->settings);
     if (code == CURLE_OK) code = set_tls(easy, self->settings);
+#if TELLS_BEFORE_SEND
+    SET(CURLOPT_PREREQFUNCTION, before_send);
+    SET(CURLOPT_PREREQDATA, self);
+#endif
     if (self->user) SET(CURLOPT_USERNAME, self->user);
     if (self->user) SET(CURLOPT_PASSWORD, self->password);
     return code;
@@ -226,7 +252,7 @@ rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex
 {
     curl_client *self = rpp_calloc(1, sizeof *self);
     if (!self) return NULL;
-    self->client = (rpp_http_client){perform, interrupt, client_free};
+    self->client = (rpp_http_client){.perform = perform, .interrupt = interrupt, .free = client_free};
     self->settings = settings;
     self->gate = gate;
     atomic_init(&self->interrupted, false);

@@ -45,6 +45,10 @@ void rpp_http_response_destroy(rpp_http_response *response);
 
 /* The seam: a test brings its own. */
 typedef struct rpp_http_client {
+    /* Set before the first perform, or NULL. Called by it when the request may go out from now on, at least once before its
+     * first byte, without the gate. */
+    void (*before_send)(void *context);
+    void *before_send_context;
     rpp_status (*perform)(struct rpp_http_client *, const rpp_http_request *, rpp_http_response *);
     /* Makes a running perform return soon with RPP_END_ABORTED, and every later one at once. */
     void (*interrupt)(struct rpp_http_client *);

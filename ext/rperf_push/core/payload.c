@@ -2,6 +2,7 @@
 #include "payload.h"
 
 #include "alloc.h"
+#include "pairs.h"
 
 rpp_payload *rpp_payload_new(uint8_t *bytes, size_t length)
 {
@@ -18,6 +19,7 @@ rpp_payload *rpp_payload_new(uint8_t *bytes, size_t length)
 void rpp_payload_free(rpp_payload *payload)
 {
     if (!payload) return;
+    rpp_pairs_destroy(&payload->labels);
     rpp_free(payload->bytes);
     rpp_free(payload);
 }

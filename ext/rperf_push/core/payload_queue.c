@@ -9,6 +9,8 @@
 
 struct rpp_payload_queue {
     size_t max_count, max_bytes;
+    rpp_payload_overflow overflow;
+    void *overflow_context;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -129,6 +131,27 @@ static void wait_for_news(rpp_payload_queue *queue, uint64_t until_ns)
 
 /* --- what others call ----------------------------------------------------------------------------------------------- */
 
+void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context)
+{
+    queue->overflow = overflow;
+    queue->overflow_context = context;
+}
+
+/* Those that nobody keeps are counted. */
+static void drop_list(rpp_payload_queue *queue, rpp_payload *payload)
+{
+    for (rpp_payload *next; payload; payload = next) {
+        next = payload->next;
+        payload->next = NULL;
+        if (queue->overflow && queue->overflow(payload, queue->overflow_context)) {
+            rpp_payload_queue_wake(queue);
+        } else {
+            rpp_stats_add(RPP_STAT_payloads_dropped_queue_full, 1);
+        }
+        rpp_payload_free(payload);
+    }
+}
+
 static size_t free_list(rpp_payload *payload)
 {
     size_t count = 0;
@@ -147,8 +170,7 @@ void rpp_payload_queue_push(rpp_payload_queue *queue, rpp_payload *payload)
     tell_news(queue);
     pthread_mutex_unlock(&queue->lock);
 
-    size_t count = free_list(dropped);
-    if (count) rpp_stats_add(RPP_STAT_payloads_dropped_queue_full, count);
+    drop_list(queue, dropped);
 }
 
 rpp_payload *rpp_payload_queue_pop(rpp_payload_queue *queue, uint64_t now_ns, uint64_t *next_due_ns)

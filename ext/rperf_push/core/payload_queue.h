@@ -22,6 +22,11 @@ typedef struct rpp_payload_queue rpp_payload_queue;
 rpp_payload_queue *rpp_payload_queue_new(size_t max_count, size_t max_bytes);
 void rpp_payload_queue_free(rpp_payload_queue *queue);
 
+/* What is asked to keep a payload that has to go. Whether it did: else the payload counts as dropped. */
+typedef bool (*rpp_payload_overflow)(rpp_payload *payload, void *context);
+/* Before other threads know the queue; NULL: nobody keeps anything. It is called by push, with the queue unlocked. */
+void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context);
+
 /* Oldest ones (by sequence) are freed and counted (payloads_dropped_queue_full) until the new one fits; one that is larger
  * than the whole queue is dropped itself. Wakes a waiting pop. */
 void rpp_payload_queue_push(rpp_payload_queue *queue, rpp_payload *payload);

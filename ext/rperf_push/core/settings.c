@@ -121,11 +121,22 @@ static rpp_status store_string(rpp_settings *settings, const rpp_option *option,
     return RPP_OK;
 }
 
+/* "a, b" is "a,b". */
+static bool is_choice(const char *choice, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (i && bytes[i] == ' ' && (bytes[i - 1] == ',' || bytes[i - 1] == ' ')) continue;
+        if (bytes[i] != *choice || !*choice) return false;
+        choice++;
+    }
+    return !*choice;
+}
+
 static rpp_status store_choice(rpp_settings *settings, const rpp_option *option, const char *bytes, size_t length,
                                const char *source, rpp_mistakes *mistakes)
 {
     for (int i = 0; option->choices[i]; i++) {
-        if (strlen(option->choices[i]) == length && memcmp(option->choices[i], bytes, length) == 0) {
+        if (is_choice(option->choices[i], bytes, length)) {
             *(int *)field_of(settings, option) = i;
             return RPP_OK;
         }

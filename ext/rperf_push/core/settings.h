@@ -23,7 +23,8 @@ typedef enum rpp_backend_kind {
     RPP_BACKEND_PYROSCOPE_INGEST,
     RPP_BACKEND_PARCA,
     RPP_BACKEND_HTTP,
-    RPP_BACKEND_DIRECTORY
+    RPP_BACKEND_DIRECTORY,
+    RPP_BACKEND_PYROSCOPE_OR_INGEST
 } rpp_backend_kind;
 
 typedef enum rpp_engine_kind { RPP_ENGINE_AUTO, RPP_ENGINE_SIGNAL, RPP_ENGINE_SAFEPOINT } rpp_engine_kind;

@@ -51,8 +51,15 @@
     X(payloads_dropped_rejected, "payloads the backend refused for good")                                              \
     X(payloads_dropped_retries, "payloads given up after too many tries")                                              \
     X(payloads_dropped_shutdown, "payloads left when the shutdown deadline passed")                                    \
+    X(payloads_dropped_spool_full, "payloads deleted from the full spool for newer ones")                              \
+    X(payloads_dropped_damaged, "files of the spool found cut or changed, and deleted")                                \
+    X(payloads_spooled, "payloads written to the spool")                                                               \
+    X(payloads_unspooled, "payloads that left the spool for good, whichever process wrote them")                       \
     X(queue_payloads, "gauge: payloads waiting")                                                                       \
     X(queue_bytes, "gauge: bytes waiting")                                                                             \
+    X(spool_files, "gauge: files in the spool, of all processes, when last looked at")                                 \
+    X(spool_bytes, "gauge: bytes of these")                                                                            \
+    X(spool_errors, "failures of the spool: full disk, directory away or not writable")                                \
     X(uploads_ok, "requests that succeeded")                                                                           \
     X(uploads_retried, "requests that failed and will be sent again")                                                  \
     X(uploads_failed, "requests that failed for good")                                                                 \

@@ -4,6 +4,9 @@
  * queue, so that an outage costs one try at a time. A flush counts what is in the queue and in hand, and waits for that
  * many ends: payloads end in the order in which they were sealed, so later ones do not mix in.
  *
+ * With a spool it stays in hand only while it is tried, or when the disk does not take it; the rest between two tries
+ * belongs to the uploader then (synced.rest_until_ns), not to the payload. A flush waits for the thread to find nothing left.
+ *
  * Locks      `lock` before the queue's; neither is held while a payload is delivered.
  */
 #include "uploader.h"
@@ -31,15 +34,19 @@ struct rpp_uploader {
     struct { /* the thread's own */
         uint64_t random;
         rpp_upload_report report;
+        uint32_t failures; /* tries in a row that were worth another; more than 0: the backend is away */
+        bool backlog; /* the spool gave a payload when it was last asked */
     } thread_data;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct {                  /* under the lock */
-        rpp_payload *in_hand; /* being tried, or waiting for its next try */
+        rpp_payload *in_hand; /* being tried, or waiting for its next try; set by the thread alone, which may look without */
         unsigned flushes;     /* under way */
         uint64_t hurries;     /* flushes and stops so far */
         uint64_t ended, lost; /* payloads so far; lost: not delivered */
+        uint64_t rest_until_ns; /* with a spool: no try before */
+        uint64_t idle;        /* times the thread found nothing left */
         uint64_t stop_deadline_ns;
         bool stopping, gone; /* gone: the thread is done */
     } synced;
@@ -59,6 +66,7 @@ static uint64_t realtime_ns(const rpp_uploader *self)
 
 static void end_payload(rpp_uploader *self, bool delivered)
 {
+    if (self->options.spool) rpp_spool_remove(self->options.spool);
     pthread_mutex_lock(&self->lock);
     rpp_payload *payload = self->synced.in_hand;
     self->synced.in_hand = NULL;
@@ -69,19 +77,42 @@ static void end_payload(rpp_uploader *self, bool delivered)
     rpp_payload_free(payload);
 }
 
-/* What is left when nobody will send it any more. */
-static void drop_the_rest(rpp_uploader *self)
+/* Leaves the payload in hand to the spool. Whether that worked. */
+static bool keep_on_disk(rpp_uploader *self)
 {
-    pthread_mutex_lock(&self->lock);
+    rpp_spool *spool = self->options.spool;
+    if (!spool) return false;
     rpp_payload *payload = self->synced.in_hand;
+    rpp_status status = rpp_spool_has_claim(spool) ? rpp_spool_give_back(spool, payload->attempts)
+                                                   : rpp_spool_put(spool, payload);
+    if (status != RPP_OK) return false;
+    pthread_mutex_lock(&self->lock);
     self->synced.in_hand = NULL;
-    size_t count = rpp_payload_queue_clear(self->queue) + (payload ? 1 : 0);
-    self->synced.ended += count;
-    self->synced.lost += count;
-    rpp_stats_add(RPP_STAT_payloads_dropped_shutdown, count);
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
     rpp_payload_free(payload);
+    return true;
+}
+
+/* The next payload in memory becomes the one in hand. Whether there is one. */
+static bool take_in_hand(rpp_uploader *self)
+{
+    uint64_t unused;
+    pthread_mutex_lock(&self->lock);
+    if (!self->synced.in_hand) self->synced.in_hand = rpp_payload_queue_pop(self->queue, UINT64_MAX, &unused);
+    bool taken = self->synced.in_hand != NULL;
+    pthread_mutex_unlock(&self->lock);
+    return taken;
+}
+
+/* What is left when nobody will send it any more. */
+static void drop_the_rest(rpp_uploader *self)
+{
+    while (take_in_hand(self)) {
+        if (keep_on_disk(self)) continue;
+        rpp_stats_add(RPP_STAT_payloads_dropped_shutdown, 1);
+        end_payload(self, false);
+    }
 }
 
 /* --- one try -------------------------------------------------------------------------------------------------------- */
@@ -108,13 +139,15 @@ static uint64_t try_deadline_ns(rpp_uploader *self)
 static void wait_for_next_try(rpp_uploader *self, const rpp_delivery *delivery, uint64_t hurries, uint64_t now_ns,
                               uint64_t due_ns)
 {
+    bool on_disk = keep_on_disk(self);
     pthread_mutex_lock(&self->lock);
     bool few_tries = delivery->attempt.http_status == 500 && !self->synced.stopping; /* a flush must not use them up */
     bool hurried = (self->synced.flushes || self->synced.stopping) && !few_tries;
     uint64_t soon = now_ns + self->options.backoff.first_ns;
     if (hurried && !delivery->attempt.retry_after_ns && soon < due_ns) due_ns = soon;
     if (self->synced.hurries != hurries) due_ns = 0; /* asked for while the try was under way */
-    self->synced.in_hand->due_ns = due_ns;
+    if (self->options.spool) self->synced.rest_until_ns = due_ns;
+    if (!on_disk) self->synced.in_hand->due_ns = due_ns;
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -135,12 +168,70 @@ static void try_payload(rpp_uploader *self, rpp_payload *payload, uint64_t hurri
     uint64_t now = monotonic_ns(self);
     rpp_verdict verdict = rpp_backoff_decide(&self->options.backoff, &delivery.attempt, payload->attempts, now,
                                              &self->thread_data.random, &due_ns);
+    if (verdict == RPP_VERDICT_ABORTED && self->options.spool) verdict = RPP_VERDICT_RETRY; /* by whoever comes next */
+    self->thread_data.failures = verdict == RPP_VERDICT_RETRY ? self->thread_data.failures + 1 : 0;
+    if (self->thread_data.failures > payload->attempts) { /* an outage that outlasts payloads gets no more tries for it */
+        uint64_t later_ns = rpp_backoff_due_ns(&self->options.backoff, self->thread_data.failures,
+                                               delivery.attempt.retry_after_ns, now, &self->thread_data.random);
+        if (later_ns > due_ns) due_ns = later_ns;
+    }
     rpp_upload_report_try(&self->thread_data.report, payload, &delivery, verdict, now, realtime_ns(self));
     if (verdict == RPP_VERDICT_RETRY) {
         wait_for_next_try(self, &delivery, hurries, now, due_ns);
     } else {
         end_payload(self, verdict == RPP_VERDICT_DELIVERED);
     }
+}
+
+/* --- the spool ------------------------------------------------------------------------------------------------------ */
+
+static void put_queue_on_disk(rpp_uploader *self)
+{
+    while (take_in_hand(self)) {
+        if (keep_on_disk(self)) continue;
+        pthread_mutex_lock(&self->lock);
+        self->synced.in_hand->due_ns = self->synced.rest_until_ns;
+        pthread_mutex_unlock(&self->lock);
+        return;
+    }
+}
+
+static void take_from_spool(rpp_uploader *self, uint64_t now)
+{
+    rpp_spool *spool = self->options.spool;
+    if (!rpp_spool_may_hold(spool, now)) return;
+    rpp_payload *payload = rpp_spool_take(spool, now);
+    self->thread_data.backlog = payload != NULL;
+    pthread_mutex_lock(&self->lock);
+    self->synced.in_hand = payload;
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* What may not be sent yet goes to disk, and what lies there comes before what is fresh. At the end only what came fresh is
+ * still tried. */
+static void serve_spool(rpp_uploader *self)
+{
+    uint64_t now = monotonic_ns(self);
+    if (self->synced.in_hand) return;
+    pthread_mutex_lock(&self->lock);
+    bool stopping = self->synced.stopping, resting = now < self->synced.rest_until_ns;
+    pthread_mutex_unlock(&self->lock);
+    if (stopping) {
+        if (self->thread_data.failures) put_queue_on_disk(self);
+        return;
+    }
+    if (resting || self->thread_data.backlog) put_queue_on_disk(self);
+    if (!self->synced.in_hand && !resting) take_from_spool(self, now);
+}
+
+static bool keep_overflow(rpp_payload *payload, void *spool)
+{
+    return rpp_spool_put(spool, payload) == RPP_OK;
+}
+
+static void tell_spool(void *spool)
+{
+    rpp_spool_sending(spool);
 }
 
 /* --- the thread ----------------------------------------------------------------------------------------------------- */
@@ -152,6 +243,18 @@ typedef struct next_step {
     bool done;            /* or stop */
 } next_step;
 
+/* Under the lock: nothing is in hand or in the queue. */
+static void note_idle(rpp_uploader *self, uint64_t now, uint64_t *wait_ns)
+{
+    if (rpp_spool_may_hold(self->options.spool, now)) {
+        *wait_ns = now;
+        return;
+    }
+    *wait_ns = rpp_spool_next_look_ns(self->options.spool);
+    self->synced.idle++;
+    pthread_cond_broadcast(&self->changed);
+}
+
 static next_step choose_step(rpp_uploader *self)
 {
     uint64_t now = monotonic_ns(self);
@@ -161,7 +264,11 @@ static next_step choose_step(rpp_uploader *self)
         step.done = true;
         goto done;
     }
-    if (!self->synced.in_hand) self->synced.in_hand = rpp_payload_queue_pop(self->queue, now, &step.wait_ns);
+    bool resting = now < self->synced.rest_until_ns && !self->synced.stopping;
+    if (resting) step.wait_ns = self->synced.rest_until_ns;
+    if (!self->synced.in_hand && !resting) {
+        self->synced.in_hand = rpp_payload_queue_pop(self->queue, now, &step.wait_ns);
+    }
     rpp_payload *payload = self->synced.in_hand;
     if (payload && payload->due_ns <= now) {
         step.payload = payload;
@@ -170,6 +277,8 @@ static next_step choose_step(rpp_uploader *self)
         step.wait_ns = payload->due_ns;
     } else if (self->synced.stopping && step.wait_ns == UINT64_MAX) {
         step.done = true;
+    } else if (self->options.spool && step.wait_ns == UINT64_MAX) {
+        note_idle(self, now, &step.wait_ns);
     }
     if (self->synced.stopping && step.wait_ns > self->synced.stop_deadline_ns) {
         step.wait_ns = self->synced.stop_deadline_ns;
@@ -189,6 +298,7 @@ static void *run(void *context)
 {
     rpp_uploader *self = context;
     for (;;) {
+        if (self->options.spool) serve_spool(self);
         next_step step = choose_step(self);
         if (step.done) break;
         if (step.payload) {
@@ -211,6 +321,7 @@ static void *run(void *context)
 static void hurry(rpp_uploader *self)
 {
     self->synced.hurries++;
+    self->synced.rest_until_ns = 0;
     if (self->synced.in_hand) self->synced.in_hand->due_ns = 0;
     rpp_payload_queue_hurry(self->queue); /* wakes the thread, too */
 }
@@ -226,6 +337,17 @@ static bool wait_for_ends(rpp_uploader *self, uint64_t target, uint64_t dropped_
     }
 }
 
+/* Under the lock. Returns whether the thread found nothing left, neither in memory nor in the spool. */
+static bool wait_until_idle(rpp_uploader *self, uint64_t deadline_ns)
+{
+    uint64_t before = self->synced.idle;
+    while (self->synced.idle == before) {
+        if (self->synced.gone || monotonic_ns(self) >= deadline_ns) return false;
+        rpp_cond_wait_until(&self->changed, &self->lock, deadline_ns);
+    }
+    return true;
+}
+
 rpp_status rpp_uploader_flush(rpp_uploader *self, uint64_t deadline_ns)
 {
     pthread_mutex_lock(&self->lock);
@@ -233,7 +355,9 @@ rpp_status rpp_uploader_flush(rpp_uploader *self, uint64_t deadline_ns)
     uint64_t waiting = rpp_payload_queue_count(self->queue) + (self->synced.in_hand ? 1 : 0);
     self->synced.flushes++;
     hurry(self);
-    bool ended = wait_for_ends(self, self->synced.ended + waiting, dropped_before, deadline_ns);
+    bool ended = self->options.spool
+                     ? wait_until_idle(self, deadline_ns)
+                     : wait_for_ends(self, self->synced.ended + waiting, dropped_before, deadline_ns);
     self->synced.flushes--;
     bool in_time = ended || self->synced.gone;
     bool lost = !ended || self->synced.lost != lost_before ||
@@ -292,6 +416,12 @@ rpp_uploader *rpp_uploader_new(const rpp_uploader_options *options, rpp_payload_
     self->thread_data.report.backend_name = backend->name;
     pthread_mutex_init(&self->lock, NULL);
     rpp_cond_init(&self->changed);
+    if (!options->spool) return self;
+    rpp_payload_queue_set_overflow(queue, keep_overflow, options->spool);
+    if (http) {
+        http->before_send = tell_spool;
+        http->before_send_context = options->spool;
+    }
     return self;
 }
 
@@ -305,8 +435,14 @@ rpp_status rpp_uploader_start(rpp_uploader *self)
 void rpp_uploader_free(rpp_uploader *self)
 {
     if (!self) return;
+    if (self->options.spool) rpp_payload_queue_set_overflow(self->queue, NULL, NULL);
     rpp_payload_free(self->synced.in_hand);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     rpp_free(self);
+}
+
+void rpp_uploader_forget_after_fork(rpp_uploader *self)
+{
+    if (self) rpp_spool_forget_after_fork(self->options.spool);
 }

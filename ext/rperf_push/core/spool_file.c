@@ -1,0 +1,206 @@
+/* spool_file.c - what a file of the spool is called, and what it holds. */
+#include "spool_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "alloc.h"
+#include "pairs.h"
+
+#define VERSION       1u
+#define CHECKSUM_AT   16u
+#define CHECKED_FROM  20u
+#define LABELS_AT     96u
+#define LABELS_MAX    (1u << 20)
+#define LENGTHS_BYTES 8u
+
+static const char magic[8] = {'R', 'P', 'P', 'S', 'P', 'O', 'O', 'L'};
+static const char *const states[] = {"ready", "sending", "writing"};
+
+/* --- names ---------------------------------------------------------------------------------------------------------- */
+
+const char *rpp_spool_name_text(const rpp_spool_name *name, char text[RPP_SPOOL_NAME_MAX])
+{
+    snprintf(text, RPP_SPOOL_NAME_MAX, "%016" PRIx64 "-%016" PRIx64 "-%016" PRIx64 "-%" PRIx64 "-%" PRIx64 ".%s",
+             name->time_ns, name->destination, name->writer, name->sequence, name->bytes, states[name->state]);
+    return text;
+}
+
+static bool parse_state(const char *text, rpp_spool_state *state)
+{
+    const char *dot = strrchr(text, '.');
+    for (unsigned i = 0; dot && i < sizeof states / sizeof *states; i++) {
+        if (strcmp(dot + 1, states[i]) == 0) {
+            *state = (rpp_spool_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What would be written otherwise is none: so there is one text for one name. */
+bool rpp_spool_name_parse(const char *text, rpp_spool_name *name)
+{
+    char again[RPP_SPOOL_NAME_MAX];
+    rpp_spool_name read = {0};
+    if (strlen(text) >= sizeof again || !parse_state(text, &read.state)) return false;
+    if (sscanf(text, "%16" SCNx64 "-%16" SCNx64 "-%16" SCNx64 "-%16" SCNx64 "-%16" SCNx64, &read.time_ns,
+               &read.destination, &read.writer, &read.sequence, &read.bytes) != 5)
+        return false;
+    if (strcmp(text, rpp_spool_name_text(&read, again)) != 0) return false;
+    *name = read;
+    return true;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int rpp_spool_name_compare(const rpp_spool_name *a, const rpp_spool_name *b)
+{
+    int order = compare(a->time_ns, b->time_ns);
+    if (!order) order = compare(a->writer, b->writer);
+    if (!order) order = compare(a->sequence, b->sequence);
+    if (!order) order = compare(a->destination, b->destination);
+    if (!order) order = compare(a->bytes, b->bytes);
+    return order ? order : (int)a->state - (int)b->state;
+}
+
+/* --- numbers -------------------------------------------------------------------------------------------------------- */
+
+static void put32(uint8_t *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++) at[i] = (uint8_t)(number >> 8 * i);
+}
+
+static void put64(uint8_t *at, uint64_t number)
+{
+    for (int i = 0; i < 8; i++) at[i] = (uint8_t)(number >> 8 * i);
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+    return get32(at) | (uint64_t)get32(at + 4) << 32;
+}
+
+static uint32_t checksum(uint32_t begun, const uint8_t *bytes, size_t length)
+{
+    return (uint32_t)crc32_z(begun, bytes, length);
+}
+
+/* --- writing -------------------------------------------------------------------------------------------------------- */
+
+static size_t labels_length(const rpp_pairs *labels)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < labels->count; i++) {
+        length += LENGTHS_BYTES + strlen(labels->items[i].key) + strlen(labels->items[i].value);
+    }
+    return length;
+}
+
+static void put_labels(uint8_t *at, const rpp_pairs *labels)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        const rpp_pair *pair = &labels->items[i];
+        size_t key = strlen(pair->key), value = strlen(pair->value);
+        put32(at, (uint32_t)key);
+        put32(at + 4, (uint32_t)value);
+        memcpy(at + LENGTHS_BYTES, pair->key, key);
+        memcpy(at + LENGTHS_BYTES + key, pair->value, value);
+        at += LENGTHS_BYTES + key + value;
+    }
+}
+
+rpp_status rpp_spool_file_head(const rpp_payload *payload, const rpp_pairs *labels, long pid, uint8_t **head,
+                               size_t *length)
+{
+    size_t labelled = labels_length(labels);
+    if (labelled > LABELS_MAX || payload->length > RPP_SPOOL_FILE_MAX - LABELS_AT - labelled) return RPP_LIMIT;
+    uint8_t *bytes = rpp_malloc(LABELS_AT + labelled);
+    if (!bytes) return RPP_NO_MEMORY;
+    const uint64_t numbers[] = {payload->length,     payload->time_ns,  payload->duration_ns,
+                                payload->raw_length, payload->sequence, payload->samples,
+                                payload->cpu_ns,     payload->wall_ns,  (uint64_t)pid};
+    memcpy(bytes, magic, sizeof magic);
+    put32(bytes + 8, VERSION);
+    rpp_spool_file_put_attempts(payload->attempts, bytes + RPP_SPOOL_ATTEMPTS_OFFSET);
+    put32(bytes + CHECKED_FROM, (uint32_t)labelled);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put64(bytes + 24 + 8 * i, numbers[i]);
+    put_labels(bytes + LABELS_AT, labels);
+    uint32_t sum = checksum(0, bytes + CHECKED_FROM, LABELS_AT + labelled - CHECKED_FROM);
+    put32(bytes + CHECKSUM_AT, checksum(sum, payload->bytes, payload->length));
+    *head = bytes;
+    *length = LABELS_AT + labelled;
+    return RPP_OK;
+}
+
+void rpp_spool_file_put_attempts(uint32_t attempts, uint8_t bytes[RPP_SPOOL_ATTEMPTS_BYTES])
+{
+    put32(bytes, attempts);
+}
+
+/* --- reading -------------------------------------------------------------------------------------------------------- */
+
+static bool is_whole(const uint8_t *bytes, size_t length)
+{
+    if (length < LABELS_AT || memcmp(bytes, magic, sizeof magic) != 0 || get32(bytes + 8) != VERSION) return false;
+    size_t labelled = get32(bytes + CHECKED_FROM), rest = length - LABELS_AT;
+    if (labelled > rest || get64(bytes + 24) != rest - labelled || rest == labelled) return false;
+    return checksum(0, bytes + CHECKED_FROM, length - CHECKED_FROM) == get32(bytes + CHECKSUM_AT);
+}
+
+/* Even what has the right checksum is not trusted. */
+static rpp_status read_labels(const uint8_t *at, size_t left, rpp_pairs *labels)
+{
+    while (left) {
+        if (left < LENGTHS_BYTES) return RPP_INVALID;
+        size_t key = get32(at), value = get32(at + 4);
+        left -= LENGTHS_BYTES;
+        if (!key || key > left || value > left - key) return RPP_INVALID;
+        const char *text = (const char *)at + LENGTHS_BYTES;
+        bool reserved = key >= 2 && memcmp(text, "__", 2) == 0;
+        if (reserved || memchr(text, '\0', key + value)) return RPP_INVALID;
+        rpp_status status = rpp_pairs_put(labels, text, key, text + key, value);
+        if (status != RPP_OK) return status;
+        left -= key + value;
+        at += LENGTHS_BYTES + key + value;
+    }
+    return labels->count ? RPP_OK : RPP_INVALID;
+}
+
+rpp_status rpp_spool_file_read(uint8_t *bytes, size_t length, rpp_payload **payload)
+{
+    if (!is_whole(bytes, length)) {
+        rpp_free(bytes);
+        return RPP_INVALID;
+    }
+    size_t labelled = get32(bytes + CHECKED_FROM), profile = length - LABELS_AT - labelled;
+    rpp_payload *read = rpp_payload_new(bytes, profile); /* frees the bytes if it fails */
+    if (!read) return RPP_NO_MEMORY;
+    rpp_status status = read_labels(bytes + LABELS_AT, labelled, &read->labels);
+    if (status != RPP_OK) {
+        rpp_payload_free(read);
+        return status;
+    }
+    read->attempts = get32(bytes + RPP_SPOOL_ATTEMPTS_OFFSET);
+    read->time_ns = get64(bytes + 32);
+    read->duration_ns = get64(bytes + 40);
+    read->raw_length = (size_t)get64(bytes + 48);
+    read->sequence = get64(bytes + 56);
+    read->samples = get64(bytes + 64);
+    read->cpu_ns = get64(bytes + 72);
+    read->wall_ns = get64(bytes + 80);
+    read->pid = (long)get64(bytes + 88);
+    memmove(bytes, bytes + LABELS_AT + labelled, profile);
+    *payload = read;
+    return RPP_OK;
+}
