@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "alloc.h"
+#include "log.h"
 #include "stats.h"
 #include "test.h"
 
@@ -99,6 +100,7 @@ static fixture *begin(void)
                                     .period_ns = PERIOD,
                                     .buffer_half_bytes = 1 << 16,
                                     .limits = rpp_profile_default_limits,
+                                    .tells_silence = true,
                                     .clock = &f->clock};
     rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .deliver = deliver, .context = f};
     f->pipeline = rpp_pipeline_new(&options, &seams, f->names);
@@ -277,6 +279,35 @@ TEST(a_window_without_samples_is_not_delivered)
     CHECK_INT(f->count, 1);
     CHECK_INT(f->windows[0].time_ns, f->start_ns + EPOCH + 100);
     CHECK_INT(f->windows[0].duration_ns, 200);
+    finish(f);
+}
+
+static _Atomic unsigned warnings, infos;
+
+static void count_line(rpp_log_level level, const char *line, void *context)
+{
+    (void)line;
+    (void)context;
+    atomic_fetch_add(level == RPP_LOG_WARN ? &warnings : &infos, 1);
+}
+
+TEST(three_windows_without_samples_are_told_and_so_is_their_end)
+{
+    fixture *f = begin();
+    rpp_log_set_sink(count_line, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_INT(warnings, 0);
+        pass(f, INTERVAL);
+        rotate(f, f->start_ns + (i + 1) * INTERVAL);
+    }
+    turn(f);
+    CHECK_INT(warnings, 1);
+    CHECK_INT(infos, 0);
+    push(f, 3, 1, RPP_FRAME_UNKNOWN);
+    turn(f);
+    rpp_log_set_sink(NULL, NULL);
+    CHECK_INT(warnings, 1);
+    CHECK_INT(infos, 1);
     finish(f);
 }
 

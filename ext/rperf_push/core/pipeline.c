@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "alloc.h"
+#include "silence.h"
 #include "stats.h"
 #include "thread.h"
 #include "waker.h"
@@ -40,6 +41,7 @@ struct rpp_pipeline {
     rpp_profile *open[2]; /* by the window's lowest bit; NULL until its first sample */
     uint64_t window_start_ns, due_ns, settled_since_ns;
     uint64_t realtime_offset_ns; /* realtime = monotonic + this, modulo 2^64 */
+    rpp_silence silence;
 
     pthread_t thread;
     bool started;
@@ -86,6 +88,7 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
     p->window_start_ns = monotonic(p);
     p->due_ns = p->window_start_ns + first_interval(options->interval_ns);
     p->realtime_offset_ns = current_offset(p);
+    if (options->tells_silence) rpp_silence_init(&p->silence, options->interval_ns, p->window_start_ns);
     atomic_store(&p->boundary_ns, p->window_start_ns);
     atomic_store(&p->period_ns, options->period_ns);
     rpp_waker_init(&p->waker);
@@ -122,7 +125,7 @@ static void ingest(const rpp_sample *sample, const rpp_location *locations, void
 
 static void drain(rpp_pipeline *p)
 {
-    rpp_sample_buffer_drain(p->buffer, ingest, p);
+    if (rpp_sample_buffer_drain(p->buffer, ingest, p)) rpp_silence_end(&p->silence, monotonic(p));
 }
 
 static uint32_t delivered_windows(rpp_pipeline *p)
@@ -174,6 +177,7 @@ static void seal_settled_window(rpp_pipeline *p, bool patient)
         p->seams.deliver(sealed, p->seams.context);
     } else {
         rpp_stats_add(RPP_STAT_windows_empty, 1);
+        rpp_silence_window(&p->silence);
     }
     begin_window(p, end);
     set_delivered(p, window + 1);
@@ -224,6 +228,7 @@ static void *collector_main(void *context)
         drain(p);
         ask_for_work(p, activity);
         seal_settled_window(p, true);
+        rpp_silence_look(&p->silence, monotonic(p));
         if (quiet < 2) {
             collector_waits_for_the_next_tick(p);
         } else {

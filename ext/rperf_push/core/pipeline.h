@@ -53,6 +53,7 @@ typedef struct rpp_pipeline_options {
     uint64_t period_ns;   /* sampling period: the tick's rhythm while threads run */
     size_t buffer_half_bytes;
     rpp_profile_limits limits;
+    bool tells_silence;     /* warns when samples stay away (silence.h) */
     const rpp_clock *clock; /* NULL: the machine's */
 } rpp_pipeline_options;
 

@@ -48,16 +48,19 @@ static const char *consequence(rpp_verdict verdict)
     }
 }
 
+/* One line for a stretch of failures; of those that follow a success closely, for one that lasts. */
 static void tell_failure(rpp_upload_report *report, const rpp_delivery *delivery, rpp_verdict verdict, uint64_t now_ns)
 {
     rpp_stats_set_last_error(delivery->message);
+    if (!report->failing) {
+        report->failing = true;
+        report->told = false;
+        report->failed_tries = 0;
+        report->failing_since_ns = now_ns;
+    }
     report->failed_tries++;
-    if (report->failing) return;
-    report->failing = true;
-    report->failed_tries = 1;
-    report->failing_since_ns = now_ns;
-    report->told = !report->told_at_ns || now_ns - report->told_at_ns >= QUIET_NS;
-    if (!report->told) return;
+    if (report->told || (report->told_at_ns && now_ns - report->told_at_ns < QUIET_NS)) return;
+    report->told = true;
     report->told_at_ns = now_ns;
     rpp_log(RPP_LOG_WARN, "upload to %s failed: %s; %s", report->backend_name, delivery->message,
             consequence(verdict));
