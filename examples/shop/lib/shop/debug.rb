@@ -15,6 +15,7 @@ module Shop
       case [env["REQUEST_METHOD"], env["PATH_INFO"]]
       when ["GET", "/debug/rperf_push/stats"] then json(RperfPush.stats.merge(pid: Process.pid))
       when ["POST", "/debug/rperf_push/flush"] then json({ flushed: RperfPush.flush, pid: Process.pid })
+      when ["POST", "/debug/rperf_push/shutdown"] then RperfPush.shutdown.then { json({ pid: Process.pid }) }
       else @app.call(env)
       end
     end
