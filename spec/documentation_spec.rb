@@ -21,10 +21,20 @@ RSpec.describe "The documentation" do
   end
 
   it "points to files that exist" do
-    %w[README.md ARCHITECTURE.md CONTRIBUTING.md docs/stats.md].each do |page|
+    %w[README.md ARCHITECTURE.md CONTRIBUTING.md docs/stats.md docs/backends.md docs/delivery.md].each do |page|
       links = File.read("#{root}/#{page}").scan(/\]\(([^)#:]+)\)/).flatten
       missing = links.reject { |link| File.exist?(File.expand_path(link, File.dirname("#{root}/#{page}"))) }
       expect(missing).to eq([]), "#{page}: #{missing}"
+    end
+  end
+
+  it "shows configurations of the backends that are valid" do
+    shown = File.read("#{root}/docs/backends.md").scan(/^```ruby\n(.*?)^```/m).flatten
+    expect(shown.size).to be >= 6
+    shown.each do |code|
+      assignments = code[/do \|config\|\n(.*)^end/m, 1] || code
+      configure = eval("->(config) { config.enabled = false\n#{assignments} }", binding, "docs/backends.md") # rubocop:disable Security/Eval
+      expect { RperfPush.configure!(&configure) }.not_to raise_error
     end
   end
 end
