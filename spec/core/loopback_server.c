@@ -249,6 +249,10 @@ static bool serve_request(connection *self)
     memcpy(request->body, after, have);
     if (!read_body(self, step, request->body, body_length, have)) return false;
     note_read(server);
+    if (step->leave) {
+        close(server->listener);
+        server->listener = -1;
+    }
     if (ends(self, step, LOOPBACK_BEFORE_ANSWER)) return false;
     return answer(self, step);
 }
@@ -268,7 +272,7 @@ static void *serve(void *context)
 {
     loopback_server *server = context;
     connection *current = calloc(1, sizeof *current);
-    while (current && wait_readable(server, server->listener, -1)) {
+    while (current && server->listener >= 0 && wait_readable(server, server->listener, -1)) {
         int one = 1;
         *current = (connection){.server = server, .socket = accept(server->listener, NULL, NULL)};
         if (current->socket < 0) continue;
@@ -322,7 +326,7 @@ void loopback_server_stop(loopback_server *server)
     pthread_join(server->thread, NULL);
     close(server->stop_pipe[0]);
     close(server->stop_pipe[1]);
-    close(server->listener);
+    if (server->listener >= 0) close(server->listener);
     for (size_t i = 0; i < server->begun; i++) {
         free(server->requests[i].head);
         free(server->requests[i].body);

@@ -29,6 +29,7 @@ typedef struct loopback_step {
     loopback_moment hang;  /* does nothing more until the client goes away or the server stops */
     loopback_moment reset; /* RST */
     loopback_moment close; /* FIN */
+    bool leave;            /* the port, once the request was read: new connections are refused */
     unsigned delay_ms;     /* before the answer */
     unsigned read_pause_ms; /* after each 64 KiB of the request */
     unsigned write_pause_ms; /* after each byte of the answer's head */

@@ -148,6 +148,21 @@ TEST(what_went_out_whole_on_a_kept_connection_is_not_sent_again_by_itself)
     tear_down(&s);
 }
 
+TEST(neither_where_the_server_has_left_its_port_then)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.status = 200}, {.close = LOOPBACK_BEFORE_ANSWER, .leave = true}));
+    go(&s, 5000);
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.attempt.sent_whole && s.response.connected);
+    CHECK_CONTAINS(s.response.error, "closed the connection without an answer");
+    CHECK_INT(loopback_server_count(s.server), 2);
+    go(&s, 5000); /* the next one is refused from the start */
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    tear_down(&s);
+}
+
 /* libcurl 7.83 to 8.1 kept a pointer into the last answer's headers, which it had freed: the sanitizers see it. */
 TEST(a_header_line_that_continues_nothing_does_no_harm)
 {

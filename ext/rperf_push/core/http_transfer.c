@@ -26,16 +26,38 @@ static size_t give_body(char *room, size_t size, size_t count, void *context)
     return length;
 }
 
+/* What is wholly taken before there is a connection to give it to went over a kept one, which is lost. */
+static void note_new_connection(rpp_http_transfer *transfer)
+{
+    size_t body_length = transfer->request->body_length;
+    if (body_length && transfer->taken == body_length) transfer->went_before = true;
+}
+
 /* libcurl rewinds when a kept connection turns out dead, to send again on a new one. Once all of the body was taken the
  * server may have it, and only the caller may decide to send it twice. */
 static int rewind_body(void *context, curl_off_t offset, int origin)
 {
     rpp_http_transfer *transfer = context;
     if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_FAIL;
-    transfer->refused_to_rewind = transfer->taken == transfer->request->body_length;
-    if (transfer->refused_to_rewind) return CURL_SEEKFUNC_FAIL;
+    note_new_connection(transfer);
+    if (transfer->went_before) return CURL_SEEKFUNC_FAIL;
     transfer->taken = 0;
     return CURL_SEEKFUNC_OK;
+}
+
+/* The new connection may fail before libcurl comes to rewinding. */
+static int see_socket(void *context, curl_socket_t socket, curlsocktype purpose)
+{
+    (void)socket, (void)purpose;
+    note_new_connection(context);
+    return CURL_SOCKOPT_OK;
+}
+
+static int see_lookup(void *state, void *reserved, void *context)
+{
+    (void)state, (void)reserved;
+    note_new_connection(context);
+    return 0;
 }
 
 /* The value when the line is the named header, its end cut off; NULL otherwise. */
@@ -128,6 +150,10 @@ CURLcode rpp_http_transfer_attach(rpp_http_transfer *transfer, CURL *easy, struc
     SET(CURLOPT_READDATA, transfer);
     SET(CURLOPT_SEEKFUNCTION, rewind_body);
     SET(CURLOPT_SEEKDATA, transfer);
+    SET(CURLOPT_SOCKOPTFUNCTION, see_socket);
+    SET(CURLOPT_SOCKOPTDATA, transfer);
+    SET(CURLOPT_RESOLVER_START_FUNCTION, see_lookup);
+    SET(CURLOPT_RESOLVER_START_DATA, transfer);
     SET(CURLOPT_HEADERFUNCTION, take_header);
     SET(CURLOPT_HEADERDATA, transfer);
     SET(CURLOPT_WRITEFUNCTION, take_body);
@@ -173,6 +199,8 @@ static void describe(rpp_http_transfer *transfer, CURL *easy, CURLcode code)
         snprintf(error, size, "no answer from %s within %.1f s", host, seconds);
     } else if (response->attempt.end == RPP_END_ABORTED) {
         snprintf(error, size, "the upload to %s was ended by the shutdown", host);
+    } else if (response->attempt.sent_whole) {
+        snprintf(error, size, "%s closed the connection without an answer (%s)", host, curl_easy_strerror(code));
     } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
         snprintf(error, size, "could not resolve host %.*s", (int)strcspn(host, ":"), host);
     } else if (code == CURLE_COULDNT_RESOLVE_PROXY) {
@@ -184,8 +212,7 @@ static void describe(rpp_http_transfer *transfer, CURL *easy, CURLcode code)
         snprintf(error, size, "TLS with %s failed: %.100s", host,
                  *transfer->detail ? transfer->detail : curl_easy_strerror(code));
     } else if (response->connected) {
-        snprintf(error, size, "%s closed the connection %s (%s)", host,
-                 response->attempt.sent_whole ? "without an answer" : "before it had read the request",
+        snprintf(error, size, "%s closed the connection before it had read the request (%s)", host,
                  curl_easy_strerror(code));
     } else {
         snprintf(error, size, "could not send to %s: %s", host, curl_easy_strerror(code));
@@ -200,14 +227,14 @@ rpp_status rpp_http_transfer_conclude(rpp_http_transfer *transfer, CURL *easy, r
     curl_off_t uploaded = 0, pretransfer_us = 0;
     curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded);
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &pretransfer_us);
-    bool connected = pretransfer_us > 0 || transfer->refused_to_rewind;
+    bool connected = pretransfer_us > 0 || transfer->went_before;
     bool timed_out = end == RPP_TRANSFER_OUT_OF_TIME || code == CURLE_OPERATION_TIMEDOUT;
 
     /* What libcurl took may still lie in its buffer: sent is what the system has taken. Where libcurl wanted to begin
      * anew its counters have done so already. */
     size_t body_length = transfer->request->body_length;
-    attempt->sent_whole = transfer->refused_to_rewind || (connected && transfer->taken == body_length &&
-                                                          (uint64_t)uploaded >= body_length);
+    attempt->sent_whole = transfer->went_before || (connected && transfer->taken == body_length &&
+                                                    (uint64_t)uploaded >= body_length);
     if (transfer->status >= 200) {
         attempt->end = RPP_END_ANSWERED;
         attempt->http_status = transfer->status;
