@@ -142,11 +142,12 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
   # Stored first, answered late: so it is whether or not anybody still listens.
   def push(request, json)
     @lock.synchronize { @requests += 1 }
-    refusal = @faults.refusal
-    lost = @faults.lost_answer?
-    delay = @faults.delay
-    headers = @faults.headers
-    @push.call(body(request), request.headers, json:, fault: (refusal unless @faults.stored?))
+    faults = @faults.dup # as they are now, to the end
+    refusal = faults.refusal
+    lost = faults.lost_answer?
+    delay = faults.delay
+    headers = faults.headers
+    @push.call(body(request), request.headers, json:, fault: (refusal unless faults.stored?))
     sleep(rand(@latency) + delay)
     return HttpAnswer.none if lost
     return refused(refusal, headers) if refusal
@@ -154,7 +155,7 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
     HttpAnswer.new(200, { "Content-Type" => json ? "application/json" : "application/proto" }, json ? "{}" : "")
   rescue Refusal => e
     sleep(delay)
-    refused(e, refusal ? headers : {})
+    lost ? HttpAnswer.none : refused(e, refusal ? headers : {})
   end
 end
 

@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require_relative "helpers/patience"
+require_relative "helpers/ruby_program"
+require_relative "pyroscope_double/remote"
+require_relative "working_process"
+
+# Several processes with windows of a second, a server on which one fault follows another, and afterwards both accounts of
+# it: what each process says of its windows, and what the server has seen.
+#
+#   run = ExactnessRun.new(seconds: 20, seed: 1).run
+#   run.accounts.each { |account| account.sealed == account.ended }
+class ExactnessRun
+  include Patience
+
+  PROCESSES = 3
+  UPLOAD_TIMEOUT = 2
+
+  # What the server does, and how often. Each ends with the next.
+  FAULTS = [
+    [8, {}], [2, { status: 503 }], [1, { status: 429, retry_after: 1 }], [1, { status: 500 }], [1, { status: 504 }],
+    [2, { down: "refuse" }], [2, { lost_answer: true }], [1, { lost_request: true }], [2, { delay: 0.4 }],
+    [1, { delay: UPLOAD_TIMEOUT + 0.5 }]
+  ].flat_map { |often, fault| [fault] * often }.freeze
+
+  ENDS = %w[delivered unconfirmed dropped_queue_full dropped_too_old dropped_rejected dropped_retries dropped_shutdown
+            dropped_spool_full dropped_damaged].map { |name| "payloads_#{name}" }.freeze
+
+  # One process that lived to its end. The windows are the server's, each counted once.
+  Account = Struct.new(:worker, :stats, :windows) do
+    def [](name) = stats.fetch(name.to_s)
+    def sealed = self[:payloads_sealed]
+    def ended = ENDS.sum { |name| stats.fetch(name) }
+    def dropped = ended - self[:payloads_delivered] - self[:payloads_unconfirmed]
+    def stored = windows.select(&:stored?)
+    def sum(type) = windows.sum { |window| window.sum(type) }
+  end
+
+  # One window of one process, with each time that the server saw it.
+  Window = Struct.new(:worker, :time_nanos, :sightings) do
+    def stored? = sightings.any?(&:accepted?)
+    def times_stored = sightings.count(&:accepted?)
+    def profile = sightings.first.profile
+    def samples = profile.sample.size
+    def end_nanos = time_nanos + profile.duration_nanos
+
+    def sum(type)
+      index = profile.sample_type.index { |one| profile.string_table[one.type] == type.to_s }
+      profile.sample.sum { |sample| sample.value[index] }
+    end
+  end
+
+  attr_reader :accounts, :windows, :faults, :killed
+
+  # @param spool [String, nil] a folder that all share
+  # @param kill [Boolean] whether processes are killed in between, and replaced
+  def initialize(seconds:, seed:, spool: nil, kill: false)
+    @seconds = seconds
+    @random = Random.new(seed)
+    @spool = spool
+    @kill = kill
+    @faults = Hash.new(0)
+    @timeline = []
+    @killed = []
+    @started = 0
+  end
+
+  def run
+    @double = PyroscopeDouble::Remote.new("--rate", "1e9")
+    @processes = Array.new(PROCESSES) { start }.to_h
+    misbehave
+    @double.fault
+    stats = finish
+    read_windows
+    @accounts = stats.map { |worker, its| Account.new(worker, its, windows.select { |window| window.worker == worker }) }
+    self
+  ensure
+    @processes&.each_value(&:stop)
+    @double&.stop
+  end
+
+  # @return [Array] what the server was told, and did, while it saw the window
+  def story_of(window)
+    range = (window.sightings.first.at - 2)..(window.sightings.last.at + 1)
+    told = @timeline.select { |at, _| range.cover?(at) }.map { |at, fault| [at, "told", fault] }
+    seen = window.sightings.map { |one| [one.at, "saw", one.status] }
+    (told + seen).sort_by(&:first).map { |at, *what| [at.strftime("%T.%L"), *what] }
+  end
+
+  private
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  # @return [Array(String, WorkingProcess)]
+  def start
+    worker = (@started += 1).to_s
+    env = { "SERVER_ADDRESS" => @double.url, "APPLICATION_NAME" => "exact", "TAGS" => "worker=#{worker}", "UPLOAD_INTERVAL" => "1",
+            "UPLOAD_TIMEOUT" => UPLOAD_TIMEOUT.to_s, "SHUTDOWN_TIMEOUT" => "60", "SPOOL_DIRECTORY" => @spool }.compact
+    [worker, WorkingProcess.new(env.transform_keys { |name| "RPERF_PUSH_#{name}" })]
+  end
+
+  def misbehave
+    stop = now + @seconds
+    next_death = now + 4
+    while now < stop
+      fault = FAULTS.sample(random: @random)
+      @double.fault(**fault)
+      @faults[fault] += 1
+      @timeline << [Time.now, fault]
+      sleep(@random.rand(0.2..1.2))
+      next unless @kill && now > next_death
+
+      kill
+      next_death = now + @random.rand(2.0..5.0)
+    end
+  end
+
+  def kill
+    worker = @processes.keys.sample(random: @random)
+    process = @processes.delete(worker)
+    Process.kill(:KILL, process.pid)
+    process.stop
+    @killed << worker
+    @processes.store(*start)
+  end
+
+  # All that waits is sent before the first one ends, lest one leaves to another what the account then misses.
+  def finish
+    wait_until("an empty spool", timeout: 90, interval: 0.2) { flush && Dir.empty?(@spool) } if @spool
+    @processes.transform_values { |process| process.run("RperfPush.shutdown; RperfPush.stats") }
+  end
+
+  def flush = @processes.values.map { |process| process.run("RperfPush.flush(timeout: 2)") }
+
+  def read_windows
+    seen = @double.received.group_by { |one| [one.labels.to_h.fetch("worker"), one.time_nanos] }
+    @windows = seen.map { |(worker, time), sightings| Window.new(worker, time, sightings) }.sort_by(&:time_nanos)
+  end
+end
