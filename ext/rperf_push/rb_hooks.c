@@ -25,7 +25,7 @@ bool rb_rpp_is_sampling(void)
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran)
 {
     rb_rpp_thread *t = atomic_load_explicit(&running, memory_order_relaxed);
-    *any_ran = atomic_exchange_explicit(&ran, false, memory_order_relaxed) || t;
+    if (any_ran) *any_ran = atomic_exchange_explicit(&ran, false, memory_order_relaxed) || t;
     return t;
 }
 
@@ -70,7 +70,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     if (rpp_thread_clocks_current(&t->clocks)->unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
     if (t->in_ruby) rb_rpp_capture_event(t, off_gvl, rb_rpp_period_ns());
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&t->resumed_ns, now, memory_order_relaxed);
     t->phase = RB_RPP_RUNNING;
     t->busy = false;
     if (t->in_ruby) {
@@ -279,6 +279,7 @@ void rb_rpp_sampling_begin(void)
         t->doing = RPP_STATE_RUNNING;
         atomic_store(&t->ready_ns, 0);
         atomic_store(&t->captured_ns, now);
+        atomic_store(&t->resumed_ns, now);
         if (t->in_ruby) rb_rpp_timer_start(t);
     }
     rb_rpp_capturing.resting = false;

@@ -25,7 +25,7 @@ void rb_rpp_sampling_begin(void);
 void rb_rpp_sampling_end(void);
 void rb_rpp_hooks_forget_after_fork(void);
 
-/* The one that holds the GVL, or NULL. *any_ran: some thread did since this was last asked. Collectors. */
+/* The one that holds the GVL, or NULL. *any_ran, unless NULL: some thread did since this was last asked. Collectors. */
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran);
 
 /* The labels of the running fiber are these now (borrowed). Under the GVL. */

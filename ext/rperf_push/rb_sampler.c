@@ -132,13 +132,20 @@ static void keep_to_budget(void)
     pthread_mutex_unlock(&budget_lock);
 }
 
-/* A thread with a timer is left to it, however long that takes on a busy machine: a tick would find its next safepoint, not
+static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
+{
+    return rpp_monotonic_ns() > atomic_load_explicit(moment, memory_order_relaxed) + patience_ns;
+}
+
+/* A tick finds whoever runs just then, be it for an instant: what is short and often is found as often as it is there.
+ * A thread with a timer is left to that, however long it takes on a busy machine: a tick would find its next safepoint, not
  * what it does. But while it sleeps with the GVL its clock stands still. */
 static bool is_overdue(const rb_rpp_thread *t)
 {
-    uint64_t since = atomic_load_explicit(&t->captured_ns, memory_order_relaxed), now = rpp_monotonic_ns();
-    uint64_t patience = t->has_timer ? rb_rpp_period_ns() * OVERDUE_PERIODS : rb_rpp_period_ns() / 4 * 3;
-    return now > since && now - since > patience && (!t->has_timer || rb_rpp_task_is_asleep(t->tid));
+    if (!is_past(&t->captured_ns, rb_rpp_period_ns() / 4 * 3)) return false;
+    if (!t->has_timer) return true;
+    return is_past(&t->resumed_ns, rb_rpp_period_ns() * OVERDUE_PERIODS) && rb_rpp_task_is_asleep(t->tid) &&
+           rb_rpp_running_thread(NULL) == t; /* still: it did not let go of the GVL before */
 }
 
 static unsigned activity(void *unused)

@@ -6,7 +6,7 @@
  *   busy     the thread's own hook is changing the record: a signal handler on the same thread keeps out.
  *
  * Threads    a record is changed by its own thread, or by whoever holds the GVL while that thread does not. The list is
- *            changed and walked under the GVL. ready_ns, exited and captured_ns are atomics because others write or read them.
+ *            changed and walked under the GVL. What is atomic, others write or read.
  * Ownership  records are never given back to malloc but used again, so that a late signal finds a record, not a hole.
  */
 #ifndef RB_THREADS_H
@@ -39,7 +39,8 @@ typedef struct rb_rpp_thread {
     volatile bool busy;
     _Atomic bool exited;
     _Atomic uint64_t ready_ns;    /* when it asked for the GVL; 0: it has not */
-    _Atomic uint64_t captured_ns; /* last capture while running, or when it began to run */
+    _Atomic uint64_t captured_ns; /* last capture while running, or its birth */
+    _Atomic uint64_t resumed_ns;  /* when it began to run */
     clockid_t cpu_clock;
     bool has_cpu_clock;
     pid_t tid; /* of the kernel; 0: not known */

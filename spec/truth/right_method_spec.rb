@@ -57,6 +57,16 @@ RSpec.describe "The right method" do
     Truth.profile { 20.times { METHODS.each { |name, method| spend(name, method) } } }
   RUBY
 
+  # As requests do: a little work, then a wait, over and over.
+  bursts = <<~RUBY
+    def work
+      stop = Truth.thread_cpu + 3_000_000
+      nil while Truth.thread_cpu < stop
+    end
+
+    Truth.profile { 700.times { Truth.spend(:work) { work }; sleep 0.001 } }
+  RUBY
+
   leaves = {
     "json" => /JSON/, "sha256" => /Digest/, "crc32" => /Zlib\.crc32/, "sort" => /Array#sort/,
     "digits" => /Integer#to_s/
@@ -87,6 +97,15 @@ RSpec.describe "The right method" do
         shares = program.cpu_shares { |sample| leaves.keys.find { |method| sample.leaf.match?(leaves[method]) } }
         leaves.each_key do |method|
           expect(shares.fetch(method, 0)).to be_within(0.02).of(program.truth[method] / all), "#{method}: #{shares}"
+        end
+      end
+
+      %w[signal safepoint].each do |engine|
+        it "names what works for moments between waits, with engine #{engine}" do
+          program = ProfiledProgram.run(bursts, folder: tmpdir, arguments: [argument], engine:, frequency: 499)
+          truth = program.truth["work"]
+          # The kernel looks at CPU timers at its own tick, so that there are a few hundred samples: 5 % is five deviations.
+          expect(program.cpu { |sample| sample.in?("Object#work") }).to be_within(program.cpu * 0.05).of(truth)
         end
       end
 
