@@ -122,6 +122,20 @@ TEST(windows_closed_early_are_no_silence)
     rpp_log_set_sink(NULL, NULL);
 }
 
+TEST(short_windows_do_not_make_a_moment_a_silence)
+{
+    rpp_silence silence;
+    (void)begin();
+    rpp_silence_init(&silence, RPP_NS_PER_S / 50, BEGIN);
+    silence.process_cpu_ns = cpu;
+    uint64_t now_ns = BEGIN;
+    for (unsigned i = 0; i < 30; i++) rpp_silence_window(&silence);
+    pass(&silence, &now_ns, 2, 100);
+    CHECK_INT(line_count, 0);
+    pass(&silence, &now_ns, 2, 100);
+    CHECK_INT(line_count, 1);
+}
+
 TEST(all_zero_says_nothing)
 {
     rpp_silence silence = {0};

@@ -6,6 +6,8 @@
 
 #define WINDOWS      3u
 #define BUSY_PORTION 10u /* a tenth of a core */
+/* With windows of a blink, a moment without the processor would be a silence. */
+#define INTERVAL_MIN_NS RPP_NS_PER_S
 
 static double seconds(uint64_t ns)
 {
@@ -19,6 +21,7 @@ static uint64_t process_cpu_ns(void)
 
 void rpp_silence_init(rpp_silence *silence, uint64_t interval_ns, uint64_t now_ns)
 {
+    if (interval_ns < INTERVAL_MIN_NS) interval_ns = INTERVAL_MIN_NS;
     *silence = (rpp_silence){.interval_ns = interval_ns, .process_cpu_ns = process_cpu_ns, .since_ns = now_ns};
 }
 
