@@ -227,18 +227,24 @@ RSpec.describe "A shop whose backend" do
     @pyroscope.stop
   end
 
-  def served
-    2.times.map { @shops.map { |shop| JSON.parse(shop.visit(0.8), symbolize_names: true) } }.transpose
+  def enough?(rounds)
+    without, with = rounds.transpose.map { |runs| runs.sum { |run| run[:requests] } }
+    with > 0.7 * without
   end
+
+  # A round of each
+  def serve = @shops.map { |shop| JSON.parse(shop.visit(0.8), symbolize_names: true) }
 
   { "is down" => { down: "refuse" }, "takes 5 s for each answer" => { delay: 5 }, "answers 429" => { status: 429 },
     "answers 500" => { status: 500 } }.each do |what, fault|
     it "#{what} serves as many requests as without a profiler" do
       @pyroscope.fault(**fault)
-      without, with = served
-      expect(with + without).to all(include(errors: 0))
-      expect(with.map { |run| run[:p99_ms] }.max).to be < 4000
-      expect(with.sum { |run| run[:requests] }).to be > 0.6 * without.sum { |run| run[:requests] }
+      rounds = [serve]
+      # A round may be unlucky with the rest of the machine. A profiler that makes requests wait would do so in all of them.
+      rounds << serve until rounds.size == 6 || (rounds.size > 1 && enough?(rounds))
+      expect(rounds.flatten).to all(include(errors: 0))
+      expect(rounds.map { |_, with| with[:p99_ms] }.max).to be < 4000
+      expect(enough?(rounds)).to be(true), rounds.inspect
     end
   end
 end
