@@ -263,9 +263,9 @@ TEST(a_server_that_hangs_before_the_answer)
     scene s = {0};
     set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_ANSWER}));
     uint64_t begin = rpp_monotonic_ns();
-    go(&s, 100);
-    CHECK(rpp_monotonic_ns() - begin >= 100 * RPP_NS_PER_MS);
-    CHECK(rpp_monotonic_ns() - begin < 3 * RPP_NS_PER_S);
+    go(&s, 1000);
+    CHECK(rpp_monotonic_ns() - begin >= 1000 * RPP_NS_PER_MS);
+    CHECK(rpp_monotonic_ns() - begin < 10 * RPP_NS_PER_S);
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
     CHECK(s.response.timed_out && s.response.attempt.sent_whole);
     CHECK_CONTAINS(s.response.error, "no answer from 127.0.0.1:");
@@ -276,7 +276,7 @@ TEST(a_status_that_came_counts_although_the_rest_hangs)
 {
     scene s = {0};
     set_up(&s, STEPS({.status = 503, .body = "half of this", .hang = LOOPBACK_IN_ANSWER}));
-    go(&s, 100);
+    go(&s, 1000);
     CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
     CHECK_INT(s.response.attempt.http_status, 503);
     CHECK_STR(s.response.body, "half o");
@@ -340,7 +340,7 @@ TEST(a_server_that_does_not_read_has_not_got_it)
 {
     scene s = {.request = {.body = calloc(1, LARGE), .body_length = LARGE}};
     set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_BODY}));
-    go(&s, 300);
+    go(&s, 2000);
     CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
     CHECK(s.response.timed_out && !s.response.attempt.sent_whole);
     CHECK_CONTAINS(s.response.error, "had not read the request");
@@ -588,7 +588,7 @@ TEST(interrupt_ends_a_running_request_within_milliseconds)
     go(&s, 20000);
     uint64_t end = rpp_monotonic_ns();
     pthread_join(thread, NULL);
-    CHECK(end - other.at_ns < 200 * RPP_NS_PER_MS); /* libcurl by itself looks up once a second */
+    CHECK(end - other.at_ns < 700 * RPP_NS_PER_MS); /* libcurl by itself looks up once a second */
     CHECK_INT(s.response.attempt.end, RPP_END_ABORTED);
     CHECK(s.response.attempt.sent_whole);
 

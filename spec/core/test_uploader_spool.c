@@ -595,7 +595,7 @@ TEST(faults_producers_and_stops_of_three_chains_over_one_spool_lose_no_count)
     }
     for (unsigned i = 0; i < CHAINS; i++) {
         pthread_join(threads[i], NULL);
-        CHECK_OK(rpp_uploader_stop(scenes[i].uploader, rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
+        CHECK_OK(rpp_uploader_stop(scenes[i].uploader, rpp_monotonic_ns() + 60 * RPP_NS_PER_S));
         if (i < CHAINS - 1) end(&scenes[i]);
     }
     CHECK_INT(STAT(payloads_sealed), CHAINS * EACH);
