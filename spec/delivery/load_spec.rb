@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require "json"
+require "rbconfig"
+require_relative "../support/pyroscope_double/remote"
+
+RSpec.describe "200 processes that start at once" do
+  count = 200
+  interval = 6.0
+
+  before(:all) do
+    double = PyroscopeDouble::Remote.new("--rate", "1e9")
+    program = File.expand_path("../support/fleet.rb", __dir__)
+    command = [RbConfig.ruby, "-I", RubyProgram::LIB, program, count.to_s, interval.to_s, (3.2 * interval).to_s, double.url]
+    out, err, status = Class.new { include RubyProgram }.new.run_program(command, timeout: 120)
+    raise err unless status.success?
+
+    @starts = JSON.parse(out)
+    @arrivals = double.received.group_by { |one| one.labels.to_h.fetch("member") }.transform_values { |all| all.map { |one| one.at.to_f }.sort }
+  ensure
+    double&.stop
+  end
+
+  # How many came in each tenth of the interval after the first start.
+  def tenths(times, interval)
+    counts = Array.new(10, 0)
+    times.each { |time| counts[((time - @starts.min) % interval / interval * 10).floor] += 1 }
+    counts
+  end
+
+  it "do start at once, and all are heard" do
+    expect(@starts.size).to eq(count)
+    expect(@starts.max - @starts.min).to be < 1.5
+    expect(@arrivals.size).to eq(count)
+    expect(@arrivals.values.map(&:size)).to all be_between(2, 5)
+  end
+
+  it "send their first windows over the whole interval" do
+    firsts = tenths(@arrivals.values.map(&:first), interval)
+    expect(firsts.max).to be < count / 4, firsts.inspect
+    expect(firsts.count { |number| number > count / 50 }).to be >= 8, firsts.inspect
+  end
+
+  it "go on so" do
+    seconds = tenths(@arrivals.values.map { |times| times[1] }, interval)
+    expect(seconds.max).to be < count / 4, seconds.inspect
+    expect(seconds.count { |number| number > count / 50 }).to be >= 8, seconds.inspect
+  end
+
+  it "never crowd into a moment" do
+    moments = @arrivals.values.flatten.group_by { |time| (time * 10).floor }.values.map(&:size)
+    expect(moments.max).to be < count / 10
+  end
+end
