@@ -37,7 +37,7 @@ RSpec.describe "A profiled process" do
             **env.to_h { |option, value| ["RPERF_PUSH_#{option.upcase}", value.to_s] } }
     @out, err, status = run_ruby([before, prelude, code].join("\n"), env:, timeout: 20)
     expect(status).to be_success, err
-    expect(err).to eq("")
+    expect(err.lines.grep_v(/\A\[rperf-push\] upload to pyroscope failed: no answer/)).to be_empty, err
     said
   end
 

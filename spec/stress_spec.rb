@@ -15,7 +15,8 @@ RSpec.describe "Captures" do
       .each do |promise, message|
       it "are found out: #{message}" do
         err, status = stress(2, env: { "RPERF_PUSH_TESTING_BREAK" => promise })
-        expect(err).to include("#{message} inside a capture")
+        # In a capture at the end of a GC, Ruby itself may be the first to complain.
+        expect(err).to match(/#{message} inside a capture|during garbage collection phase/)
         expect(status.termsig).to eq(Signal.list["ABRT"])
       end
     end
