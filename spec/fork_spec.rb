@@ -35,7 +35,7 @@ RSpec.describe "A profiled process" do
   define_method(:run) do |code, before: "", **env|
     env = { "RPERF_PUSH_SERVER_ADDRESS" => @pyroscope.url, "RPERF_PUSH_APPLICATION_NAME" => service, "SAID" => "#{tmpdir}/said",
             **env.to_h { |option, value| ["RPERF_PUSH_#{option.upcase}", value.to_s] } }
-    @out, err, status = run_ruby([before, prelude, code].join("\n"), env:, timeout: 20)
+    @out, err, status = run_ruby([before, prelude, code].join("\n"), env:, timeout: 60)
     expect(status).to be_success, err
     expect(err.lines.grep_v(/\A\[rperf-push\] upload to pyroscope failed: no answer/)).to be_empty, err
     said
@@ -198,7 +198,7 @@ RSpec.describe "A profiled process" do
   it "may fork often while profiles are on their way" do
     run(<<~'RUBY', upload_interval: 0.02)
       busy = Thread.new { loop { parent_work } }
-      30.times { |number| Process.wait(fork { number.even? ? exit!(0) : nil }); $?.success? or abort }
+      16.times { |number| Process.wait(fork { number.even? ? exit!(0) : nil }); $?.success? or abort }
       busy.kill.join
     RUBY
     expect(@pyroscope.received.select { |one| one.labels.to_h["service_name"] == service }).to all(be_accepted)
@@ -211,7 +211,7 @@ RSpec.describe "A profiled process" do
       Process.wait(fork { child_work })
       print Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
     RUBY
-    expect(@out.to_f).to be_between(0.5, 2)
+    expect(@out.to_f).to be_between(0.5, 4)
   ensure
     @pyroscope.fault
   end

@@ -87,7 +87,7 @@ RSpec.describe "An unreliable backend" do
     pyroscope.fault(status: 429, retry_after: 3)
     wait_for_stats("a second refusal") { |now| now["uploads_failed_4xx"] >= 2 }
     first, second = pyroscope.received.map(&:at)
-    expect(second - first).to be_between(2.9, 5)
+    expect(second - first).to be_between(2.9, 8)
     pyroscope.fault
     expect_all_there(close_books)
   end
@@ -123,7 +123,7 @@ RSpec.describe "An unreliable backend" do
     pyroscope.fault(delay: 5)
     app.slowest_request
     wait_until("a request") { pyroscope.requests == 1 }
-    expect(app.run("started = now; [RperfPush.flush(timeout: 1), now - started]")).to match([false, be_between(1, 2)])
+    expect(app.run("started = now; [RperfPush.flush(timeout: 1), now - started]")).to match([false, be_between(1, 4)])
     stats = wait_for_stats("windows that wait") { |now| now["queue_payloads"] >= 3 }
     expect(stats).to include("payloads_delivered" => 0, "uploads_retried" => 0, "uploads_failed" => 0)
     expect(app.slowest_request).to be < 2.5
@@ -184,7 +184,7 @@ RSpec.describe "An unreliable backend" do
     it "may hang: the exit takes the shutdown timeout and no more, and says what was lost" do
       pyroscope.fault(delay: 60)
       wait_for_stats("windows that wait") { |now| now["queue_payloads"] >= 2 }
-      expect(app.stop).to be_between(0.9, 2)
+      expect(app.stop).to be_between(0.9, 4)
       expect(app.log).to match(/the shutdown timeout of 1\.0 s passed before all was sent; profiles lost: \d+$/)
     end
 
@@ -193,7 +193,7 @@ RSpec.describe "An unreliable backend" do
       app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => "http://127.0.0.1:#{backlog.addr[1]}",
                                "RPERF_PUSH_UPLOAD_INTERVAL" => "0.3", "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "1")
       wait_until("windows that wait") { app.stats["queue_payloads"] >= 2 }
-      expect(app.stop).to be_between(0.9, 2)
+      expect(app.stop).to be_between(0.9, 4)
     ensure
       app&.kill
       backlog&.close
@@ -203,7 +203,7 @@ RSpec.describe "An unreliable backend" do
       wait_for_stats("a window") { |now| now["payloads_delivered"] >= 1 }
       before = pyroscope.accepted.size
       app.run("RperfPush.label(endpoint: 'last') { till = now + 0.1; nil while now < till }")
-      expect(app.stop).to be < 2
+      expect(app.stop).to be < 4
       expect(pyroscope.accepted.size).to be > before
       expect(PyroscopeClient.new(pyroscope.url).label_values("endpoint")).to include("last")
       expect(app.log).to eq("")
