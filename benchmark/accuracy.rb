@@ -46,7 +46,7 @@ class Accuracy < Benchmark
 
   def cases(threads, flags)
     SLOWED.flat_map do |which, slow|
-      Peers.cases(PEERS, workload: "twenty_methods", count: quick? ? 0.5 : 8, warm_up: 0, hz: HZ, flags:,
+      Peers.cases(PEERS, workload: "twenty_methods", count: quick? ? 0.5 : 6, warm_up: 0, hz: HZ, flags:,
                          arguments: { slow:, threads: }, self_times: true)
            .map { |one| one.with(name: "#{one.name} #{which}") }
     end

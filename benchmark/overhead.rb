@@ -13,15 +13,15 @@ class Overhead < Benchmark
   end
 
   SCENES = [
-    Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, small heap", workload: "allocating", count: 2_500_000,
+    Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, small heap", workload: "allocating", count: 1_000_000,
               target: "rperf-push ≤ 1.03×"),
-    Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, large heap", workload: "allocating", count: 2_500_000,
+    Scene.new(title: "Allocating loop, stack depth 80, 99 Hz, large heap", workload: "allocating", count: 1_000_000,
               environment: Runner::LARGE_HEAP, target: "rperf-push ≤ 1.03×"),
-    Scene.new(title: "Pipe write and read, stack depth 100, 99 Hz", workload: "pipe", count: 200_000,
+    Scene.new(title: "Pipe write and read, stack depth 100, 99 Hz", workload: "pipe", count: 120_000,
               per: ["GVL release", 2], target: "rperf-push adds ≤ 0.3 µs of CPU per GVL release"),
-    Scene.new(title: "Ping-pong of two threads, stack depth 60, 10 Hz", workload: "ping_pong", count: 100_000, hz: 10,
+    Scene.new(title: "Ping-pong of two threads, stack depth 60, 10 Hz", workload: "ping_pong", count: 40_000, hz: 10,
               per: ["switch", 2], target: "rperf-push ≤ 1.02×"),
-    Scene.new(title: "Paused: pipe write and read, stack depth 100", workload: "pipe", count: 200_000, peers: Peers::PAUSED,
+    Scene.new(title: "Paused: pipe write and read, stack depth 100", workload: "pipe", count: 120_000, peers: Peers::PAUSED,
               per: ["GVL release", 2], target: "rperf-push adds ≤ 0.05 µs per GVL release, and ≤ 1 MB of memory")
   ].freeze
 
@@ -31,7 +31,7 @@ class Overhead < Benchmark
 
   def section(scene)
     @progress.heading("  #{scene.title}")
-    results = @runner.measure(wanted(cases(scene)), rounds: rounds(9))
+    results = @runner.measure(wanted(cases(scene)), rounds: rounds(15))
     return "### #{scene.title}\n\nNothing to compare with." unless results.key?("none")
 
     ["### #{scene.title}", "Target: #{scene.target}.", table(scene, results)].join("\n\n")
@@ -45,7 +45,7 @@ class Overhead < Benchmark
 
   def table(scene, results)
     base = results.fetch("none")
-    table = Table.new("", "CPU s", "ratio", "quartiles", *("added µs per #{scene.per.first}" if scene.per),
+    table = Table.new("", "CPU s", "ratio", "quartiles", "of the best runs", *("added µs per #{scene.per.first}, median / best" if scene.per),
                       "GC runs (major)", "GC s", "memory grew, MB", "at stop, ms")
     results.each { |name, runs| table << row(name, runs, base, scene) }
     table
@@ -56,7 +56,7 @@ class Overhead < Benchmark
     ratio = Statistics.spread(Statistics.ratios(cpu, base.map { |run| run[:cpu] }))
     middle = ->(field) { Statistics.median(runs.map { |run| run[field] }) }
     [name, format("%.3f", Statistics.median(cpu)), format("%.3f×", ratio.median),
-     format("%.3f–%.3f", ratio.low, ratio.high), *added(cpu, base, scene),
+     format("%.3f–%.3f", ratio.low, ratio.high), format("%.3f×", cpu.min / base.map { |run| run[:cpu] }.min), *added(cpu, base, scene),
      format("%d (%d)", middle[:gc_count], middle[:gc_major]), format("%.3f", middle[:gc_time]),
      format("%.1f", middle[:resident] / 1e6), format("%.1f", middle[:stop_cpu] * 1000)]
   end
@@ -65,7 +65,9 @@ class Overhead < Benchmark
     return [] unless scene.per
 
     events = (quick? ? scene.count / 50 : scene.count) * scene.per.last
-    format("%+.3f", Statistics.median(Statistics.differences(cpu, base.map { |run| run[:cpu] })) / events * 1e6)
+    base = base.map { |run| run[:cpu] }
+    more = [Statistics.median(Statistics.differences(cpu, base)), cpu.min - base.min]
+    [more.map { |seconds| format("%+.3f", seconds / events * 1e6) }.join(" / ")]
   end
 end
 
