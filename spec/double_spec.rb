@@ -251,7 +251,7 @@ RSpec.describe PyroscopeDouble::RateBucket do
   end
 end
 
-RSpec.describe PyroscopeDouble::Selector do
+RSpec.describe BackendDouble::Selector do
   labels = { "service_name" => "shop", "endpoint" => 'GET /"x", y' }
 
   {

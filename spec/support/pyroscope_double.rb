@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "backend_double"
+require_relative "backend_double/refusal"
 
 # A strict stand-in for Pyroscope: it takes pushes by the real server's rules, answers its queries, and keeps all that
 # it was sent for a test to look at.
@@ -9,10 +11,11 @@ require "json"
 # Its own process:   ruby spec/support/pyroscope_double.rb --port 0, see PyroscopeDouble::Remote. So it does not share
 #                    the interpreter's lock with what it is a double for.
 class PyroscopeDouble
+  include BackendDouble
+
+  Refusal = BackendDouble::Refusal
 end
 
-require_relative "pyroscope_double/faults"
-require_relative "pyroscope_double/http_server"
 require_relative "pyroscope_double/push_service"
 require_relative "pyroscope_double/querier"
 require_relative "pyroscope_double/rate_bucket"
@@ -23,7 +26,15 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
   QUERIER = "/querier.v1.QuerierService/"
   CONTENT_TYPES = { "application/proto" => false, "application/json" => true, "application/json; charset=utf-8" => true }.freeze
 
-  attr_reader :faults
+  # The options of the command line.
+  #
+  # @param options [Hash] for new
+  def self.declare(parser, options)
+    parser.on("--rules v1|v2", %w[v1 v2]) { |rules| options[:rules] = rules.to_sym }
+    parser.on("--rate BYTES", Float) { |rate| options[:rate] = rate }
+    parser.on("--tenants") { options[:tenants] = true }
+    parser.on("--basic-auth USER:PASSWORD") { |credentials| options[:basic_auth] = credentials }
+  end
 
   # @param rules [Symbol] :v2, or :v1 for a server that sanitises label names and drops duplicates
   # @param port [Integer] 0 for a free one
@@ -36,48 +47,18 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
                  basic_auth: nil)
     raise ArgumentError, "rules are :v1 or :v2" unless %i[v1 v2].include?(rules)
 
-    @prefix = prefix
-    @latency = latency
     @tenants = tenants
     @basic_auth = basic_auth
-    @faults = Faults.new
-    @received = []
-    @lock = Mutex.new
-    @requests = 0
     @querier = Querier.new(storage = Storage.new(drop_duplicates: rules == :v1))
     @push = PushService.new(storage:, bucket: RateBucket.new(rate:), label_rules: LabelRules.new(sanitize: rules == :v1)) do |received|
-      @lock.synchronize { @received << received }
+      record(received)
     end
-    @server = HttpServer.new(port:) { |request| answer(request) }
+    serve(port:, prefix:, latency:)
   end
-
-  # @return [String] what goes into server_address
-  def url = @server.url + @prefix
-
-  # @return [Array<Received>] every profile so far, refused ones too
-  def received = @lock.synchronize { @received.dup }
-
-  # @return [Array<Received>] those that were taken
-  def accepted = received.select(&:accepted?)
-
-  # @return [Integer] pushes that were read whole, whatever became of them
-  def requests = @lock.synchronize { @requests }
-
-  # @return [Array<String>] see Violations
-  def violations = received.flat_map(&:violations).uniq
-
-  # @param faults [Hash] see Faults; none clears them
-  def fault(**faults)
-    @faults.set(**faults)
-    @faults.refuse? ? @server.refuse : @server.listen
-  end
-
-  def stop = @server.stop
 
   private
 
   def answer(request)
-    return HttpAnswer.none if @faults.close?
     return redirect(request.path) if request.path.include?("//")
 
     return HttpAnswer.text(404, "404 page not found\n") unless request.path.start_with?("#{@prefix}/")
@@ -139,27 +120,13 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
                    @querier.call(procedure, body(request), json:))
   end
 
-  # Stored first, answered late: so it is whether or not anybody still listens.
   def push(request, json)
-    @lock.synchronize { @requests += 1 }
-    faults = @faults.dup # as they are now, to the end
-    refusal = faults.refusal
-    lost = faults.lost_answer?
-    delay = faults.delay
-    headers = faults.headers
-    @push.call(body(request), request.headers, json:, fault: (refusal unless faults.stored?))
-    sleep(rand(@latency) + delay)
-    return HttpAnswer.none if lost
-    return refused(refusal, headers) if refusal
-
-    HttpAnswer.new(200, { "Content-Type" => json ? "application/json" : "application/proto" }, json ? "{}" : "")
-  rescue Refusal => e
-    sleep(delay)
-    lost ? HttpAnswer.none : refused(e, refusal ? headers : {})
+    good = HttpAnswer.new(200, { "Content-Type" => json ? "application/json" : "application/proto" }, json ? "{}" : "")
+    upload(good) { |fault| @push.call(body(request), request.headers, json:, fault:) }
   end
 end
 
 if $PROGRAM_NAME == __FILE__
-  require_relative "pyroscope_double/program"
-  PyroscopeDouble::Program.run(ARGV)
+  require_relative "backend_double/program"
+  BackendDouble::Program.run(PyroscopeDouble, ARGV)
 end

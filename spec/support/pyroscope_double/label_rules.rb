@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "refusal"
-
 class PyroscopeDouble
   # What a set of labels must be like: a series' own, or those with the string labels of a sample added.
   class LabelRules

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "refusal"
-
 class PyroscopeDouble
   # What a decoded profile must be like.
   module ProfileRules

@@ -7,19 +7,6 @@ require_relative "split_profile"
 require_relative "violations"
 
 class PyroscopeDouble
-  # One profile that arrived, taken or not.
-  #
-  #   at        Time         labels   Array of [name, value], as sent
-  #   headers   Hash         profile  PprofMessages::WireProfile, nil if it could not be decoded
-  #   raw       String       bytes    Integer, uncompressed
-  #   status    Integer      message  the refusal's, nil if it was taken
-  #   violations Array<String>
-  Received = Struct.new(:at, :headers, :labels, :raw, :profile, :bytes, :status, :message, :violations, keyword_init: true) do
-    def accepted? = status == 200
-    def time_nanos = profile&.time_nanos
-    def duration_nanos = profile&.duration_nanos
-  end
-
   # The writing half: decodes, checks and stores, in the order of the real server, which is seen from outside in what
   # spends the rate bucket and in which of two mistakes is named.
   class PushService
@@ -55,7 +42,7 @@ class PyroscopeDouble
     # @return [Refusal, nil]
     def take(request, series, raw, headers, fault)
       labels = series.labels.map { |pair| [pair.name, pair.value] }
-      received = Received.new(at: Time.now, headers:, labels:, raw:, status: 200, violations: [])
+      received = BackendDouble::Received.new(at: Time.now, headers:, labels:, raw:, status: 200, violations: [])
       refusal = refused { fault ? raise(fault) : nil } || refused { store(received, request.series.size) }
       received.status, received.message = refusal.status, refusal.message if refusal
       @record.call(received)

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "../backend_double/merged_profile"
+require_relative "../backend_double/selector"
 require_relative "../pyroscope_messages"
 require_relative "flame_graph"
-require_relative "merged_profile"
-require_relative "selector"
 
 class PyroscopeDouble
   # The reading half: one method for each procedure, from request message to answer message.
@@ -43,7 +43,7 @@ class PyroscopeDouble
 
     def pairs(labels) = labels.map { |name, value| message("LabelPair", name:, value:) }
 
-    def entries(request, *selectors) = @storage.select(request.start..request.end, Selector.new(*selectors))
+    def entries(request, *selectors) = @storage.select(request.start..request.end, BackendDouble::Selector.new(*selectors))
 
     def profile_types(request)
       types = entries(request).map(&:type).uniq.sort.map do |id|
@@ -82,7 +82,7 @@ class PyroscopeDouble
       stacks = merged_stacks(request)
       return PprofMessages::Profile.new if stacks.empty?
 
-      MergedProfile.new(stacks, request.profile_typeID, request.start).message
+      BackendDouble::MergedProfile.new(stacks, request.profile_typeID, request.start).message
     end
 
     def select_series(request)

@@ -1,59 +1,12 @@
 # frozen_string_literal: true
 
-require "json"
-require "net/http"
-require "rbconfig"
+require_relative "../backend_double/remote"
 require_relative "../pyroscope_double"
 
 class PyroscopeDouble
-  # A double in a process of its own, with the same methods as one in a thread.
-  class Remote
-    attr_reader :url
-
-    # @param options [Array<String>] of the command line, see Program
-    def initialize(*options)
-      program = File.expand_path("../pyroscope_double.rb", __dir__)
-      @pipe = IO.popen([RbConfig.ruby, program, *options], "r+")
-      @url, @control = Array.new(2) { @pipe.gets&.chomp }
-      raise "the double did not start" unless @control
-    end
-
-    # @return [Array<Received>]
-    def received = state["received"].map { |one| revive(one) }
-
-    # @return [Array<Received>]
-    def accepted = received.select(&:accepted?)
-
-    # @return [Integer]
-    def requests = state["requests"]
-
-    # @return [Array<String>]
-    def violations = received.flat_map(&:violations).uniq
-
-    # @param faults [Hash] see Faults; none clears them
-    def fault(**faults)
-      answer = Net::HTTP.post(URI("#{@control}/double/faults"), JSON.generate(faults))
-      raise ArgumentError, answer.body unless answer.code == "200"
-    end
-
-    def stop
-      Process.kill(:TERM, @pipe.pid)
-      @pipe.close
-    end
-
-    private
-
-    def state = JSON.parse(Net::HTTP.get(URI("#{@control}/double/received")))
-
-    def revive(one)
-      raw = one["raw"].unpack1("m0")
-      Received.new(**one.transform_keys(&:to_sym), at: Time.at(one["at"]), raw:, profile: decode(raw))
-    end
-
-    def decode(raw)
-      PprofMessages::WireProfile.decode(raw.start_with?("\x1F\x8B".b) ? Zlib.gunzip(raw) : raw)
-    rescue Google::Protobuf::ParseError, Zlib::Error
-      nil
-    end
+  # The double in a process of its own.
+  class Remote < BackendDouble::Remote
+    # @param options [Array<String>] of the command line
+    def initialize(*options) = super(File.expand_path("../pyroscope_double.rb", __dir__), *options)
   end
 end

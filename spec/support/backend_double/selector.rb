@@ -2,7 +2,7 @@
 
 require_relative "refusal"
 
-class PyroscopeDouble
+module BackendDouble
   # A label selector as in Prometheus: {service_name="shop", endpoint=~"GET /.*"}
   class Selector
     MATCHER = /\G\s*([^\s=!~{},"]+)\s*(=~|!~|!=|=)\s*("(?:[^"\\]|\\.)*")\s*(?:,|\z)/

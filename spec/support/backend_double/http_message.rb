@@ -3,10 +3,10 @@
 require "socket"
 require "zlib"
 
-class PyroscopeDouble
+module BackendDouble
   # One request, read whole; header names in lower case, the body as it came (only the chunks are joined).
   class HttpRequest
-    attr_reader :verb, :path, :version, :headers, :body
+    attr_reader :verb, :path, :query, :version, :headers, :body
 
     # @return [HttpRequest, nil] nil when the peer has closed the connection
     def self.read(socket)
@@ -16,7 +16,7 @@ class PyroscopeDouble
 
     def initialize(socket, verb, target, version)
       @verb = verb
-      @path = target.split("?", 2).first
+      @path, @query = target.split("?", 2)
       @version = version
       @headers = read_headers(socket)
       socket.write("HTTP/1.1 100 Continue\r\n\r\n") if headers["expect"].to_s.casecmp?("100-continue")

@@ -1,28 +1,28 @@
 # frozen_string_literal: true
 
+require "json"
 require "optparse"
 
-class PyroscopeDouble
-  # The double as a program: prints its own address and that of its control, then works until its input ends or it is
+module BackendDouble
+  # A double as a program: prints its own address and that of its control, then works until its input ends or it is
   # told to stop, so that it cannot outlive who started it. The control has a port of its own, to be reached while the
   # double refuses connections.
   #
   #   GET  /double/received    everything that came, as JSON; raw profiles in base64
   #   POST /double/faults      a JSON object as in Faults; an empty one clears them
   class Program
-    def self.run(arguments)
+    # @param kind [Class] of the double; `declare` adds its own options
+    # @param arguments [Array<String>] of the command line
+    def self.run(kind, arguments)
       options = {}
       stay = false
       OptionParser.new do |parser|
         parser.on("--port N", Integer) { |port| options[:port] = port }
-        parser.on("--rules v1|v2", %w[v1 v2]) { |rules| options[:rules] = rules.to_sym }
         parser.on("--prefix PATH") { |prefix| options[:prefix] = prefix }
-        parser.on("--rate BYTES", Float) { |rate| options[:rate] = rate }
-        parser.on("--tenants") { options[:tenants] = true }
         parser.on("--stay", "work on when the input ends") { stay = true }
-        parser.on("--basic-auth USER:PASSWORD") { |credentials| options[:basic_auth] = credentials }
+        kind.declare(parser, options)
       end.parse!(arguments)
-      new(PyroscopeDouble.new(**options)).run(stay:)
+      new(kind.new(**options)).run(stay:)
     end
 
     def initialize(double)
@@ -42,7 +42,7 @@ class PyroscopeDouble
     def answer(request)
       case [request.verb, request.path]
       in ["GET", "/double/received"]
-        HttpAnswer.json(200, JSON.generate(requests: @double.requests, received: @double.received.map { |one| plain(one) }))
+        HttpAnswer.json(200, JSON.generate(**@double.state, received: @double.received.map { |one| plain(one) }))
       in ["POST", "/double/faults"]
         @double.fault(**JSON.parse(request.body, symbolize_names: true))
         HttpAnswer.json(200, "{}")

@@ -2,7 +2,7 @@
 
 require_relative "../pprof_messages"
 
-class PyroscopeDouble
+module BackendDouble
   # Merged stacks as a pprof of one sample type. Labels, comments and the true duration are gone, as on the server.
   class MergedProfile
     # @param stacks [Hash{Array<Frame> => Integer}] leaf first

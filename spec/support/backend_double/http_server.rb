@@ -1,18 +1,21 @@
 # frozen_string_literal: true
 
+require "timeout"
 require_relative "http_message"
 
-class PyroscopeDouble
+module BackendDouble
   # A small HTTP/1.1 server on loopback, a thread for each connection. It can leave its port and come back to it, so
   # that a client meets a refused connection and finds the same address again.
   class HttpServer
     attr_reader :port
 
     # @param port [Integer] 0 for a free one
+    # @param request_timeout [Numeric, nil] seconds that a request may take to come in; then the connection is closed
     # @yieldparam request [HttpRequest]
     # @yieldreturn [HttpAnswer]
-    def initialize(port: 0, &handler)
+    def initialize(port: 0, request_timeout: nil, &handler)
       @handler = handler
+      @request_timeout = request_timeout
       @connections = {}
       @lock = Mutex.new
       @port = port
@@ -53,8 +56,8 @@ class PyroscopeDouble
       Thread.new do
         socket.setsockopt(:TCP, :NODELAY, true)
         serve(socket)
-      rescue IOError, SystemCallError
-        nil # the peer has gone; what it sent whole has been dealt with
+      rescue IOError, SystemCallError, Timeout::Error
+        nil # the peer has gone, or is too slow; what it sent whole has been dealt with
       ensure
         @lock.synchronize { @connections.delete(socket) }
         socket.close
@@ -62,13 +65,18 @@ class PyroscopeDouble
     end
 
     def serve(socket)
-      while (request = HttpRequest.read(socket))
+      while (request = read(socket))
         answer = @handler.call(request)
         break if answer.status.zero?
 
         answer.write(socket, request.keep_alive?)
         break unless request.keep_alive?
       end
+    end
+
+    def read(socket)
+      socket.wait_readable
+      Timeout.timeout(@request_timeout) { HttpRequest.read(socket) }
     end
 
     def shut(socket)

@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
-class PyroscopeDouble
-  # What goes wrong from now on with pushes, until cleared.
+require_relative "refusal"
+
+module BackendDouble
+  # What goes wrong from now on with uploads, until cleared.
   #
   #   down:        "refuse" leaves the port, "close" takes the connection and closes it unanswered
   #   delay:       seconds before every answer; the profile is stored before
-  #   status:      429, 500, 503 (nothing stored) or 504 (stored, as the real server does)
+  #   status:      429, 500, 503 (nothing stored) or 504 (stored, as Pyroscope does)
   #   retry_after: the header of that name on such an answer
   #   message:     the text of such an answer
   #   lost_answer: true stores the profile and closes the connection
