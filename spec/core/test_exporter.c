@@ -192,6 +192,67 @@ TEST(a_row_too_large_alone_is_sent_anyway)
     rpp_payload_queue_free(queue);
 }
 
+/* --- labels that do not fit ----------------------------------------------------------------------------------------- */
+
+static unsigned lines_logged;
+
+static void count_line(rpp_log_level level, const char *line, void *context)
+{
+    (void)context;
+    CHECK_INT(level, RPP_LOG_WARN);
+    CHECK(strstr(line, "more labels than a series may have"));
+    lines_logged++;
+}
+
+/* `rows` with `labels` labels each, and one row with a single label. */
+static test_window window_of_labels(uint32_t rows, int labels)
+{
+    static char keys[60][8];
+    const char *texts[121] = {NULL};
+    test_window window = window_open();
+    uint32_t frame = window_frame(&window, "f", "f.rb", false);
+    for (int i = 0; i < labels; i++) {
+        snprintf(keys[i], sizeof keys[i], "key%02d", i);
+        texts[2 * i] = keys[i];
+        texts[2 * i + 1] = "v";
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        window_add(&window, (rpp_sample){.wall_ns = 1, .thread_seq = 1}, &(rpp_location){frame, i}, 1, texts);
+    }
+    window_add(&window, (rpp_sample){.wall_ns = 1, .thread_seq = 1}, &(rpp_location){frame, 1}, 1,
+               LABELS("key00", "v"));
+    return window;
+}
+
+TEST(samples_that_miss_labels_are_counted_once_whatever_the_parts_and_told_once)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    rpp_backend_limits limits = {.max_samples = 3};
+    const int most = 30 - 3 - 1; /* __name__, service_name, __delta__, the state */
+    test_window fits = window_of_labels(7, most);
+    rpp_exporter *exporter = rpp_exporter_new(fits.settings, fits.names, queue, &limits, true);
+    CHECK(exporter);
+    lines_logged = 0;
+    rpp_log_set_sink(count_line, NULL);
+
+    rpp_exporter_export(exporter, fits.profile);
+    CHECK_INT(rpp_stats_get(RPP_STAT_samples_labels_cut), 0);
+    CHECK_INT(lines_logged, 0);
+    for (unsigned window = 1; window <= 2; window++) {
+        test_window over = window_of_labels(7, most + 1);
+        rpp_exporter_export(exporter, over.profile);
+        over.profile = NULL;
+        window_close(&over);
+        CHECK_INT(rpp_stats_get(RPP_STAT_samples_labels_cut), 7 * window);
+        CHECK_INT(lines_logged, 1);
+    }
+    rpp_log_set_sink(NULL, NULL);
+    rpp_exporter_free(exporter);
+    fits.profile = NULL;
+    window_close(&fits);
+    rpp_payload_queue_free(queue);
+}
+
 /* --- windows that are not ------------------------------------------------------------------------------------------- */
 
 TEST(an_empty_window_is_counted_and_not_sent)

@@ -473,7 +473,7 @@ TEST(every_failing_allocation_is_reported)
     CHECK_OK(rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &whole.sink, NULL));
     for (;; nth++) {
         again.length = 0;
-        rpp_pprof_totals totals = {7, 7, 7};
+        rpp_pprof_totals totals = {7, 7, 7, 7};
         rpp_alloc_fail_at(nth);
         rpp_status status = rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &again.sink, &totals);
         bool reached = rpp_alloc_count() >= nth;

@@ -26,6 +26,7 @@ struct rpp_exporter {
     rpp_pprof_options options;
     const char *comments[5];
     char mode[32], frequency[32];
+    bool told_of_labels;
 };
 
 /* The finished parts of one window, in order. */
@@ -33,7 +34,7 @@ typedef struct window_parts {
     const rpp_exporter *exporter;
     const rpp_profile *profile;
     rpp_payload *first, **end;
-    uint64_t count;
+    uint64_t count, labels_cut;
 } window_parts;
 
 static const char *mode_text(unsigned mode)
@@ -98,6 +99,7 @@ static void add_part(window_parts *parts, rpp_payload *payload, const rpp_pprof_
     *parts->end = payload;
     parts->end = &payload->next;
     parts->count++;
+    parts->labels_cut += totals->labels_cut;
 }
 
 /* Rows without a shown value make no part: some servers do not survive an empty profile. */
@@ -199,6 +201,16 @@ static void queue_all(rpp_exporter *exporter, rpp_payload *payload)
     }
 }
 
+static void count_labels(rpp_exporter *exporter, uint64_t cut)
+{
+    rpp_stats_add(RPP_STAT_samples_labels_cut, cut);
+    if (!cut || exporter->told_of_labels) return;
+    exporter->told_of_labels = true;
+    rpp_log(RPP_LOG_WARN,
+            "some samples have more labels than a series may have names (30, with those of the tags): the last "
+            "ones are left out; use fewer, or put into label_deny what may go");
+}
+
 static void forget_all(rpp_payload *payload)
 {
     for (rpp_payload *next; payload; payload = next) {
@@ -227,6 +239,7 @@ void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile)
         rpp_log(RPP_LOG_ERROR, "a window could not be encoded and is lost: %s", rpp_status_text(status));
         forget_all(parts.first);
     } else if (parts.first) {
+        count_labels(exporter, parts.labels_cut);
         queue_all(exporter, parts.first);
     } else {
         rpp_stats_add(RPP_STAT_windows_empty, 1);

@@ -82,6 +82,7 @@ static bool write_samples(pb_ostream_t *stream, const pb_field_t *field, void *c
         size_t length = rpp_pprof_sample_write(index, writing->options, &rows[i], writing->sample);
         if (!write_bytes(stream, field, writing->sample, length)) return false;
         writing->totals.samples++;
+        writing->totals.labels_cut += index->labels.cut[rows[i].labels];
         if (index->cpu) writing->totals.cpu_ns += rows[i].cpu_ns;
         if (index->wall) writing->totals.wall_ns += rows[i].wall_ns;
     }

@@ -19,11 +19,11 @@
 #include "profile.h"
 
 typedef struct rpp_pprof_options {
-    unsigned mode;               /* RPP_MODE_* bits: which sample types, cpu first */
-    uint64_t period_ns;          /* the nominal sampling period */
-    bool vm_state_frames;        /* [GVL wait] and so on as leaf frames */
-    const char *const *comments; /* NULL-terminated, may be NULL */
-    const char *doc_url;         /* may be NULL */
+    unsigned mode;                /* RPP_MODE_* bits: which sample types, cpu first */
+    uint64_t period_ns;           /* the nominal sampling period */
+    bool vm_state_frames;         /* [GVL wait] and so on as leaf frames */
+    const char *const *comments;  /* NULL-terminated, may be NULL */
+    const char *doc_url;          /* may be NULL */
     const rpp_settings *settings; /* for the label policy */
     bool legal_label_names;
 } rpp_pprof_options;
@@ -31,6 +31,7 @@ typedef struct rpp_pprof_options {
 /* Sums of what was written: what a reader must find. */
 typedef struct rpp_pprof_totals {
     uint64_t samples, cpu_ns, wall_ns;
+    uint64_t labels_cut; /* samples that miss some of their labels, as a series may have 30 names */
 } rpp_pprof_totals;
 
 /* Encodes rows [first, first + count) with the profile's time plus time_offset_ns. Rows whose values are all zero in `mode`

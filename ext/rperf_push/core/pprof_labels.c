@@ -67,10 +67,14 @@ static bool is_taken(const rpp_pprof_labels *labels, size_t start, uint32_t key)
     return false;
 }
 
-static rpp_status add_item(label_pass *filling, size_t start, const rpp_label *sent)
+static rpp_status add_item(label_pass *filling, uint32_t set, const rpp_label *sent)
 {
     rpp_pprof_labels *labels = filling->labels;
-    if (labels->count - start >= filling->max_in_set) return RPP_OK;
+    uint32_t start = labels->starts[set];
+    if (labels->count - start >= filling->max_in_set) {
+        labels->cut[set] = true;
+        return RPP_OK;
+    }
     rpp_pprof_label label;
     rpp_status status = intern_label(filling->strings, sent, &label);
     if (status != RPP_OK || is_taken(labels, start, label.key)) return status;
@@ -79,15 +83,15 @@ static rpp_status add_item(label_pass *filling, size_t start, const rpp_label *s
     return status;
 }
 
-static rpp_status fill_set(label_pass *filling, const rpp_label_set *set, bool used)
+static rpp_status fill_set(label_pass *filling, uint32_t id, const rpp_label_set *set, bool used)
 {
     rpp_pprof_labels *labels = filling->labels;
-    size_t start = labels->count;
+    size_t start = labels->starts[id];
     for (size_t i = 0; i < rpp_label_set_count(set); i++) {
         rpp_label sent;
         bool keep;
         rpp_status status = rpp_label_policy_apply(filling->policy, rpp_label_set_at(set, i), &sent, &keep);
-        if (status == RPP_OK && keep && used) status = add_item(filling, start, &sent);
+        if (status == RPP_OK && keep && used) status = add_item(filling, id, &sent);
         if (status != RPP_OK) return status;
     }
     if (labels->count - start > labels->longest) labels->longest = labels->count - start;
@@ -103,12 +107,13 @@ rpp_status rpp_pprof_labels_init(rpp_pprof_labels *labels, const rpp_label_sets 
     label_pass filling = {labels, rpp_label_policy_new(settings, legal_names), strings,
                           max_in_set(settings, legal_names)};
     labels->starts = rpp_calloc((size_t)count + 1, sizeof *labels->starts);
-    if (!filling.policy || !labels->starts) goto done;
+    labels->cut = rpp_calloc((size_t)count + 1, sizeof *labels->cut);
+    if (!filling.policy || !labels->starts || !labels->cut) goto done;
 
     status = rpp_string_table_intern(strings, TEXT("thread_seq"), &labels->thread_key);
     if (status == RPP_OK) status = fill_states(&filling);
     for (uint32_t set = 0; set < count && status == RPP_OK; set++) {
-        status = fill_set(&filling, rpp_label_sets_get(sets, set), used[set]);
+        status = fill_set(&filling, set, rpp_label_sets_get(sets, set), used[set]);
         labels->starts[set + 1] = (uint32_t)labels->count;
     }
 
@@ -121,5 +126,6 @@ void rpp_pprof_labels_destroy(rpp_pprof_labels *labels)
 {
     rpp_free(labels->items);
     rpp_free(labels->starts);
+    rpp_free(labels->cut);
     *labels = (rpp_pprof_labels){0};
 }

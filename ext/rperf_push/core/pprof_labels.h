@@ -30,6 +30,7 @@ typedef struct rpp_pprof_labels {
     rpp_pprof_label *items;                    /* of all sets, one after the other */
     size_t count, capacity;
     uint32_t *starts; /* set -> its first item; the next set's start is its end */
+    bool *cut;        /* set -> whether some of its labels had to be left out */
     size_t longest;   /* labels of the largest set */
 } rpp_pprof_labels;
 

@@ -38,6 +38,7 @@
     X(cpu_ns_encoded, "sum of the cpu values encoded")                                                                 \
     X(wall_ns_encoded, "sum of the wall values encoded")                                                               \
     X(samples_encoded, "aggregated samples encoded")                                                                   \
+    X(samples_labels_cut, "samples encoded without some of their labels, as a series may have 30 names")               \
     X(bytes_encoded, "pprof bytes before compression")                                                                 \
     X(bytes_compressed, "pprof bytes after compression")                                                               \
     X(encode_cpu_ns, "CPU time spent encoding and compressing")                                                        \
