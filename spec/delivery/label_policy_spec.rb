@@ -10,8 +10,8 @@ RSpec.describe "Labels on their way to Pyroscope" do
   include RubyProgram
 
   program = <<~RUBY
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    def work(seconds = 0.03) = (finish = now + seconds; Math.sqrt(rand) until now > finish)
+    def now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+    def work = (finish = now + 0.04; Math.sqrt(rand) until now > finish)
     def labeled(**labels) = RperfPush.label(**labels) { work }
     def many = RperfPush.label(**(10..49).to_h { |number| [:"many_\#{number}", "x"] }) { work; sleep 0.03 }
 
