@@ -199,21 +199,44 @@ TEST(a_directory_that_cannot_be_made_is_an_error_in_words)
     tear_down(&s);
 }
 
-TEST(a_directory_that_vanished_is_an_error_until_it_is_back)
+static void shell(const char *format, const char *path)
+{
+    char command[200];
+    snprintf(command, sizeof command, format, path);
+    CHECK_INT(system(command), 0);
+}
+
+TEST(a_directory_that_vanished_is_made_again)
 {
     scene s;
-    char command[160];
     set_up(&s);
     deliver(&s, AT, 1);
-    snprintf(command, sizeof command, "rm -rf '%s'", s.directory);
-    CHECK_INT(system(command), 0);
-    deliver(&s, AT, 2);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_IO_ERROR);
-    CHECK(strstr(s.delivery.message, "could not write"));
-    CHECK(strstr(s.delivery.message, "No such file or directory"));
-    CHECK_INT(mkdir(s.directory, 0700), 0);
+    shell("rm -rf '%s'", s.root); /* with what it lies in */
     deliver(&s, AT, 2);
     CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(count_files(&s), 1);
+    tear_down(&s);
+}
+
+TEST(what_cannot_be_made_again_is_an_error_in_words_until_it_can)
+{
+    scene s;
+    char path[128];
+    set_up(&s);
+    deliver(&s, AT, 1);
+    snprintf(path, sizeof path, "%s/deep", s.root);
+    shell("rm -rf '%s'", path);
+    shell("touch '%s'", path);
+    for (uint64_t sequence = 2; sequence <= 3; sequence++) {
+        deliver(&s, AT, sequence);
+        CHECK_INT(s.delivery.attempt.end, RPP_END_IO_ERROR);
+        CHECK(strstr(s.delivery.message, "could not create /tmp/rpp-directory-"));
+        CHECK(strstr(s.delivery.message, "Not a directory"));
+    }
+    shell("rm '%s'", path);
+    deliver(&s, AT, 3);
+    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(count_files(&s), 1);
     tear_down(&s);
 }
 

@@ -1,8 +1,5 @@
 /* backend_directory.c - profiles as files: written under a name that begins with a dot, then renamed, so that readers find
- * whole ones only; the oldest make room.
- *
- * The directory is created once. If it vanishes later, what is mounted there may be gone, and filling the disk below it
- * would be no help: uploads fail until it is back.
+ * whole ones only; the oldest make room. The directory is made when it is not there, also when it vanished meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +18,7 @@ typedef struct directory {
     rpp_backend backend; /* first */
     const rpp_settings *settings;
     char prefix[RPP_FILE_PREFIX_MAX];
-    bool made, told_of_room;
+    bool told_of_room;
 } directory;
 
 static void fail(rpp_delivery *delivery, const char *what, const char *path, int why)
@@ -52,13 +49,13 @@ static char *join(const char *path, const char *dot, const char *name)
     return joined;
 }
 
-static rpp_status make_once(directory *self, rpp_delivery *delivery)
+/* 0, or why not, and then nothing is left behind. */
+static int store(const char *temporary, const char *path, const rpp_payload *payload)
 {
-    if (self->made) return RPP_OK;
-    rpp_status status = rpp_directory_make(self->settings->directory, 0777);
-    if (status == RPP_IO) fail(delivery, "create", self->settings->directory, errno);
-    self->made = status == RPP_OK;
-    return status;
+    int why = write_file(temporary, payload);
+    if (!why && rename(temporary, path) != 0) why = errno;
+    if (why) unlink(temporary);
+    return why;
 }
 
 /* The profile is stored: that older ones could not be deleted does not make it fail, and the next one tries again. */
@@ -83,23 +80,23 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
     char name[RPP_FILE_NAME_MAX], *path = NULL, *temporary = NULL;
     (void)deadline_ns;
 
-    rpp_status status = make_once(self, delivery);
-    if (status != RPP_OK) goto done;
+    rpp_status status = RPP_NO_MEMORY;
     rpp_file_name(self->prefix, payload->time_ns, payload->pid ? payload->pid : (long)getpid(), payload->sequence,
                   name);
     path = join(settings->directory, "", name);
     temporary = join(settings->directory, ".", name);
-    if (!path || !temporary) {
-        status = RPP_NO_MEMORY;
-        goto done;
-    }
+    if (!path || !temporary) goto done;
 
-    int why = write_file(temporary, payload);
-    if (!why && rename(temporary, path) != 0) why = errno;
+    int why = store(temporary, path, payload);
+    if (why == ENOENT || why == ENOTDIR) {
+        status = rpp_directory_make(settings->directory, 0777);
+        if (status == RPP_IO) fail(delivery, "create", settings->directory, errno);
+        if (status != RPP_OK) goto done;
+        why = store(temporary, path, payload);
+    }
+    status = RPP_OK;
     if (why) {
-        unlink(temporary);
         fail(delivery, "write", path, why);
-        status = RPP_IO;
         goto done;
     }
     *delivery = (rpp_delivery){.attempt = {.end = RPP_END_STORED, .sent_whole = true}};
