@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/file.h>
@@ -23,7 +24,7 @@
 #include "stats.h"
 #include "test.h"
 
-#define AT   UINT64_C(1700000000000000000)
+#define AT         UINT64_C(1700000000000000000)
 #define STAT(name) rpp_stats_get(RPP_STAT_##name)
 
 typedef struct scene {
@@ -264,8 +265,8 @@ TEST(after_a_return_the_oldest_is_the_next)
 
 /* --- several at once ------------------------------------------------------------------------------------------------ */
 
-#define CROWD    4
-#define NUMBERS  400u
+#define CROWD   4
+#define NUMBERS 400u
 
 typedef struct worker {
     rpp_spool *spool;
@@ -535,6 +536,20 @@ TEST(more_than_a_batch_can_go_at_once)
     tear_down(&s);
 }
 
+/* What changes the process for good. */
+static void in_a_child(scene *s, void (*run)(scene *))
+{
+    int status;
+    pid_t child = fork();
+    if (!child) {
+        if (setjmp(test_failed)) _exit(1);
+        run(s);
+        _exit(0);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* --- disks ---------------------------------------------------------------------------------------------------------- */
 
 static void fill_and_recover(scene *s, const char *words)
@@ -551,21 +566,26 @@ static void fill_and_recover(scene *s, const char *words)
     CHECK_INT(STAT(spool_files), number - 1);
 }
 
+/* In a child, whose mounts are its own and go with it, whatever becomes of it. */
+static void on_a_small_disk(scene *s)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", s->path, "tmpfs", 0, "size=64k,mode=0700") != 0) {
+        fprintf(stderr, "no tmpfs here (%s): see the next test\n", strerror(errno));
+        return;
+    }
+    fill_and_recover(s, "No space left on device");
+    CHECK_INT(take_away(s), 1);
+    CHECK_OK(put_bytes(s->spool, 99, 1000));
+    CHECK_INT(s->infos, 1);
+}
+
 TEST(a_full_disk_is_told_and_nothing_half_written_stays)
 {
     scene s;
     set_up(&s);
     CHECK_INT(take(&s), 0); /* makes the directory */
-    if (mount("none", s.path, "tmpfs", 0, "size=64k,mode=0700") != 0) {
-        fprintf(stderr, "no tmpfs here (%s): see the next test\n", strerror(errno));
-        tear_down(&s);
-        return;
-    }
-    fill_and_recover(&s, "No space left on device");
-    CHECK_INT(take_away(&s), 1);
-    CHECK_OK(put_bytes(s.spool, 99, 1000));
-    CHECK_INT(s.infos, 1);
-    umount(s.path);
+    in_a_child(&s, on_a_small_disk);
     tear_down(&s);
 }
 
@@ -632,22 +652,9 @@ TEST(what_vanishes_while_it_is_sent_is_in_memory_only)
 }
 
 /* What a user without rights meets. The test may run as root, who meets nothing. */
-static void as_nobody(scene *s, void (*run)(scene *))
-{
-    int status;
-    pid_t child = fork();
-    if (!child) {
-        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(1);
-        if (setjmp(test_failed)) _exit(1);
-        run(s);
-        _exit(0);
-    }
-    CHECK_INT(waitpid(child, &status, 0), child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 static void meet_no_rights(scene *s)
 {
+    CHECK(geteuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0));
     CHECK_INT(put_bytes(s->spool, 2, 10), RPP_IO);
     CHECK_INT(take(s), 0);
     CHECK(strstr(s->line, "Permission denied"));
@@ -664,7 +671,7 @@ TEST(a_directory_that_is_not_writable_gives_nothing_and_takes_nothing)
     snprintf(parent, sizeof parent, "%s/deep", s.root);
     CHECK_INT(chmod(parent, 0755), 0);
     CHECK_INT(chmod(s.path, 0555), 0); /* what cannot be deleted must not be sent */
-    as_nobody(&s, meet_no_rights);
+    in_a_child(&s, meet_no_rights);
     CHECK_INT(chmod(s.path, 0700), 0);
     CHECK_INT(take_away(&s), 1);
     tear_down(&s);
