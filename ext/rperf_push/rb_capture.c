@@ -3,15 +3,12 @@
 
 #include <sched.h>
 
-#include "core/clock.h"
 #include "core/stats.h"
 #include "rb_frames.h"
 #include "rb_testing.h"
 
 /* The collector holds a buffer's lock for an instant; a second outlet is worth that wait. */
 #define PUSH_TRIES 100
-/* No capture takes longer, unless the thread is taken off its core meanwhile. */
-#define CAPTURE_MAX_NS (100 * RPP_NS_PER_US)
 
 rb_rpp_capture_options rb_rpp_capturing = {.resting = true};
 
@@ -148,8 +145,7 @@ static bool push(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, uint32
 
 uint64_t rb_rpp_overhead_begin(void)
 {
-    overheads++;
-    return rpp_monotonic_ns();
+    return overheads++ ? 0 : rpp_monotonic_ns();
 }
 
 void rb_rpp_overhead_end(uint64_t began, uint64_t max_ns)
@@ -174,7 +170,7 @@ static void end(uint64_t began)
         if (outlets[outlet].on) rpp_pipeline_set_unnamed(outlets[outlet].pipeline, unnamed);
     }
     rpp_stats_add(RPP_STAT_samples_captured, 1);
-    rb_rpp_overhead_end(began, CAPTURE_MAX_NS);
+    rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
     busy = false;
 }
 
@@ -187,7 +183,7 @@ void rb_rpp_capture_running(rb_rpp_thread *t)
     end(began);
 }
 
-void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns)
+void rb_rpp_capture_due_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns)
 {
     rpp_clock_part part;
     bool due = rpp_thread_clocks_event_is_due(&t->clocks, states[0], period_ns, &part) ||
@@ -253,7 +249,7 @@ static bool carries_over(const rb_rpp_thread *t, const rpp_clock_slot *slot, boo
 static bool push_all(rb_rpp_thread *t, uint32_t depth, rb_rpp_occasion when)
 {
     const rpp_clock_slot *current = rpp_thread_clocks_current(&t->clocks);
-    for (size_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+    for (size_t i = 0; i < t->clocks.in_use; i++) {
         rpp_clock_slot *slot = &t->clocks.slots[i];
         for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
             bool off_gvl = state == RPP_STATE_BLOCKED || state == RPP_STATE_WAITING;

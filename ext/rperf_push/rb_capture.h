@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/clock.h"
 #include "core/pipeline.h"
 #include "rb_threads.h"
 
@@ -49,15 +50,23 @@ void rb_rpp_capture_forget_after_fork(void);
 /* Whether a capture is being made, so that a handler that interrupts it must keep out. */
 bool rb_rpp_capture_is_busy(void);
 
+/* No capture takes longer, unless the thread is taken off its core meanwhile. */
+#define RB_RPP_CAPTURE_MAX_NS (100 * RPP_NS_PER_US)
+
 /* Time of ours on an application thread, from begin to end, the outermost pair only. At most `max_ns` is counted: what is
- * beyond was spent waiting for a core. */
+ * beyond was spent waiting for a core. Begin returns the monotonic time, or 0 within another pair. Under the GVL. */
 uint64_t rb_rpp_overhead_begin(void);
 void rb_rpp_overhead_end(uint64_t began_ns, uint64_t max_ns);
 
 /* Captures the calling thread's stack and gives it all its running time under the current labels. */
 void rb_rpp_capture_running(rb_rpp_thread *t);
-/* An event of these two states is over: captures the stack if it is due. */
-void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns);
+/* An event of these two states is over: captures the stack if it is due. Most are not. */
+void rb_rpp_capture_due_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns);
+static inline void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2])
+{
+    uint64_t period = rb_rpp_period_ns();
+    if (rpp_thread_clocks_event_may_be_due(&t->clocks, states, period)) rb_rpp_capture_due_event(t, states, period);
+}
 /* Pushes all that a slot holds, to the calling thread's stack of this moment. False: no room. */
 bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot);
 

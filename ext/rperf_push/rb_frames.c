@@ -7,6 +7,7 @@
 
 #include "core/alloc.h"
 #include "core/clock.h"
+#include "core/sample_buffer.h"
 #include "core/stats.h"
 
 #define FRAMES_MAX 65536u /* live at a time; what is beyond goes to (overflow) */
@@ -42,6 +43,14 @@ static struct {
 typedef struct chunk {
     VALUE frames[CHUNK_SIZE]; /* by id; 0: none */
 } chunk;
+
+/* The stack that was converted last, from its root: the next one is likely to share most of it, and comparing is cheaper than
+ * looking up. Of this window only, as a look also says that a frame is in use. */
+static struct {
+    VALUE frames[RPP_MAX_DEPTH];
+    uint32_t ids[RPP_MAX_DEPTH];
+    int depth;
+} last;
 
 static VALUE chunk_objects[FRAMES_MAX / CHUNK_SIZE + 1];
 static rpp_frame_names *names;
@@ -179,13 +188,26 @@ static uint32_t id_of(VALUE frame)
     return id;
 }
 
+static bool convert_own_part(const VALUE *frames, int count, int shared)
+{
+    for (last.depth = shared; last.depth < count; last.depth++) {
+        VALUE frame = frames[count - 1 - last.depth];
+        uint32_t id = id_of(frame);
+        if (!id) return false;
+        last.frames[last.depth] = frame;
+        last.ids[last.depth] = id;
+    }
+    return true;
+}
+
 bool rb_rpp_frames_convert(const VALUE *frames, const int *lines, int count, rpp_location *locations)
 {
     if (changing) return false;
+    int shared = 0;
+    while (shared < count && shared < last.depth && frames[count - 1 - shared] == last.frames[shared]) shared++;
+    if (!convert_own_part(frames, count, shared)) return false;
     for (int i = 0; i < count; i++) {
-        uint32_t id = id_of(frames[i]);
-        if (!id) return false;
-        locations[i] = (rpp_location){id, lines && lines[i] > 0 ? (uint32_t)lines[i] : 0};
+        locations[i] = (rpp_location){last.ids[count - 1 - i], lines && lines[i] > 0 ? (uint32_t)lines[i] : 0};
     }
     return true;
 }
@@ -285,6 +307,7 @@ void rb_rpp_frames_next_window(void)
     window++;
     uint32_t dropped = 0;
     set_changing(true);
+    last.depth = 0;
     for (uint32_t i = 0; i < table.size && dropped < DROPS_PER_WINDOW; i++) {
         entry *e = &table.entries[cursor++ & (table.size - 1)];
         if (e->frame == EMPTY || e->frame == REMOVED || window - e->seen <= WINDOWS_UNSEEN) continue;

@@ -65,10 +65,10 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     t->busy = true;
     rb_rpp_thread_find_clock(t);
     if (t->in_ruby) rb_rpp_settle_if_late(t);
-    rpp_thread_clocks_begin_event(&t->clocks);
+    rpp_thread_clocks_begin_event(&t->clocks, off_gvl);
     rb_rpp_thread_advance(t, now);
     if (rpp_thread_clocks_current(&t->clocks)->unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
-    if (t->in_ruby) rb_rpp_capture_event(t, off_gvl, rb_rpp_period_ns());
+    if (t->in_ruby) rb_rpp_capture_event(t, off_gvl);
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->resumed_ns, now, memory_order_relaxed);
     t->phase = RB_RPP_RUNNING;
@@ -188,7 +188,7 @@ static void on_thread_end(rb_rpp_thread *t)
     if (rb_rpp_is_sampling()) {
         rb_rpp_settle_if_late(t);
         if (!rb_rpp_settle(t, true, rpp_monotonic_ns(), RB_RPP_THREAD_END)) {
-            for (size_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+            for (size_t i = 0; i < t->clocks.in_use; i++) {
                 rpp_stats_add(RPP_STAT_time_lost_ns, t->clocks.slots[i].wall_ns[RPP_STATE_RUNNING]);
             }
         }
@@ -230,7 +230,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     switch (event) {
         case RUBY_INTERNAL_EVENT_GC_ENTER:
             rb_rpp_settle_if_late(t);
-            rpp_thread_clocks_begin_event(&t->clocks);
+            rpp_thread_clocks_begin_event(&t->clocks, gc_states);
             collecting = t;
             break;
         case RUBY_INTERNAL_EVENT_GC_START: phase = RPP_STATE_GC_MARKING; break;
@@ -238,17 +238,17 @@ static void on_gc_event(VALUE tracepoint, void *unused)
         case RUBY_INTERNAL_EVENT_GC_END_SWEEP: phase = RPP_STATE_GC_MARKING; break; /* what comes next begins with it */
         case RUBY_INTERNAL_EVENT_GC_EXIT:
             collecting = NULL;
-            rb_rpp_capture_event(t, gc_states, rb_rpp_period_ns());
+            rb_rpp_capture_event(t, gc_states);
             break;
     }
     t->doing = collecting ? phase : RPP_STATE_RUNNING;
     t->busy = was_busy;
 }
 
-void rb_rpp_hooks_install_once(void)
+bool rb_rpp_hooks_install_once(void)
 {
     static bool installed;
-    if (installed) return;
+    if (installed) return false;
     installed = true;
     rb_internal_thread_add_event_hook(on_thread_event,
                                       RUBY_INTERNAL_THREAD_EVENT_STARTED | RUBY_INTERNAL_THREAD_EVENT_READY |
@@ -264,6 +264,7 @@ void rb_rpp_hooks_install_once(void)
                                  on_gc_event, NULL);
     rb_gc_register_mark_object(gc);
     rb_tracepoint_enable(gc);
+    return true;
 }
 
 /* --- on and off --- */

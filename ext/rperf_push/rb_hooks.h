@@ -14,7 +14,8 @@
 
 #include "rb_capture.h"
 
-void rb_rpp_hooks_install_once(void);
+/* Whether they were not there before: then the threads that are must be registered. */
+bool rb_rpp_hooks_install_once(void);
 void rb_rpp_hooks_set_period(uint64_t period_ns);
 
 /* Some outlet is on. Any thread, any context. */

@@ -32,9 +32,8 @@ static _Atomic(void (*)(void)) requested;
 /* --- ticks --- */
 
 /* The calling thread is due: in the signal handler, or in a job. */
-static void capture_running(rb_rpp_thread *t)
+static void capture_running(rb_rpp_thread *t, uint64_t now)
 {
-    uint64_t now = rpp_monotonic_ns();
     t->busy = true;
     rb_rpp_settle_if_late(t);
     rb_rpp_thread_advance(t, now);
@@ -44,18 +43,25 @@ static void capture_running(rb_rpp_thread *t)
     t->busy = false;
 }
 
-/* In the signal handler. Whatever forbids a capture now leaves the time on the clock for the next one. False: no more
- * ticks are wanted. */
-static bool on_timer(rb_rpp_thread *t)
+static bool can_capture(const rb_rpp_thread *t)
 {
-    if (!rb_rpp_is_sampling()) return false;
-    if (!t->in_ruby || t->phase != RB_RPP_RUNNING || t->busy || t->doing != RPP_STATE_RUNNING ||
-        rb_rpp_capture_is_busy()) {
+    return t->in_ruby && t->phase == RB_RPP_RUNNING && !t->busy && t->doing == RPP_STATE_RUNNING &&
+           !rb_rpp_capture_is_busy();
+}
+
+/* In the signal handler. Whatever forbids a capture now leaves the time on the clock for the next one. */
+static void on_timer(rb_rpp_thread *t)
+{
+    if (!rb_rpp_is_sampling()) return;
+    if (!can_capture(t)) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-    } else {
-        capture_running(t);
+        rb_rpp_timer_rearm(t);
+        return;
     }
-    return true;
+    uint64_t began = rb_rpp_overhead_begin();
+    capture_running(t, began ? began : rpp_monotonic_ns());
+    rb_rpp_timer_rearm(t);
+    rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
 }
 
 static void name_frames(uint64_t budget_ns)
@@ -93,8 +99,8 @@ static void job(void *unused)
         work |= its_work;
     }
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    bool can_capture = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
-    if (can_capture && (work & RPP_WORK_TICK)) capture_running(t);
+    bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
+    if (is_profiled && (work & RPP_WORK_TICK)) capture_running(t, rpp_monotonic_ns());
     if (work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
@@ -189,9 +195,21 @@ static bool any_on(void)
     return rb_rpp_outlet_is_on(RB_RPP_CONTINUOUS) || rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND);
 }
 
+/* The first time something is to be sampled. Until then the program pays nothing. */
+static void follow_threads(void)
+{
+    if (!rb_rpp_hooks_install_once()) return;
+    rb_rpp_threads_register_all(rpp_monotonic_ns());
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
+    }
+    rb_rpp_labels_changed(rb_rpp_labels_current());
+}
+
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 {
     if (rb_rpp_outlet_is_on(outlet)) return;
+    follow_threads();
     bool others = any_on();
     if (others) rb_rpp_settle_all();
     rb_rpp_outlet_switch(outlet, true);
@@ -228,8 +246,6 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
     rb_rpp_outlet_set_pipeline(outlet, pipeline);
     combine_options();
     if (first) by_signal = rb_rpp_timers_start(options->engine, on_timer);
-    rb_rpp_hooks_install_once();
-    rb_rpp_threads_register_all(rpp_monotonic_ns());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         if (first) rpp_thread_clocks_reset(&t->clocks, 0, 0); /* whatever they hold is of an earlier session */
         rb_rpp_join_window(t, outlet);

@@ -40,8 +40,8 @@ static void on_signal(int number, siginfo_t *info, void *unused)
     int saved = errno;
     rb_rpp_thread *t = info->si_value.sival_ptr;
     if (t && t->has_timer) {
-        t->ticking = on_expiry(t);
-        if (t->ticking) arm(t, false);
+        t->ticking = false;
+        on_expiry(t);
     }
     errno = saved;
 }
@@ -156,6 +156,12 @@ void rb_rpp_timer_stop(rb_rpp_thread *t)
     timer_delete(t->timer);
 }
 
+void rb_rpp_timer_rearm(rb_rpp_thread *t)
+{
+    t->ticking = true;
+    arm(t, false);
+}
+
 #else
 
 bool rb_rpp_timers_are_lost(void)
@@ -185,6 +191,10 @@ void rb_rpp_timer_start(rb_rpp_thread *t)
 }
 
 void rb_rpp_timer_stop(rb_rpp_thread *t)
+{
+}
+
+void rb_rpp_timer_rearm(rb_rpp_thread *t)
 {
 }
 

@@ -14,8 +14,8 @@
 #include "core/settings.h"
 #include "rb_threads.h"
 
-/* False: no more ticks for this thread until its timer is started again. */
-typedef bool (*rb_rpp_timer_handler)(rb_rpp_thread *thread);
+/* Without a rearm no tick follows until the timer is started again. */
+typedef void (*rb_rpp_timer_handler)(rb_rpp_thread *thread);
 
 /* Installs the handler. False: the engine is safepoint (said in a log line unless that was asked for). */
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler);
@@ -28,5 +28,7 @@ void rb_rpp_timers_set_period(uint64_t period_ns);
 /* Sets the timer going, if it is not. Nothing where the engine is safepoint. A thread that gets no timer is left to the collector's ticks. */
 void rb_rpp_timer_start(rb_rpp_thread *thread);
 void rb_rpp_timer_stop(rb_rpp_thread *thread);
+/* In the handler: the next tick comes after about a period of CPU time. */
+void rb_rpp_timer_rearm(rb_rpp_thread *thread);
 
 #endif

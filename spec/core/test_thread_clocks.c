@@ -6,6 +6,8 @@
 
 #define START UINT64_C(1000000)
 
+static const rpp_state OFF_GVL[] = {RPP_STATE_BLOCKED, RPP_STATE_WAITING};
+
 static rpp_label_set *labels_of(unsigned number)
 {
     char value[16];
@@ -245,7 +247,7 @@ TEST(cpu_time_goes_to_the_labels_under_which_the_time_passed)
 static rpp_clock_part event_of(rpp_thread_clocks *clocks, uint64_t length, uint64_t period)
 {
     rpp_clock_part part = {0};
-    rpp_thread_clocks_begin_event(clocks);
+    rpp_thread_clocks_begin_event(clocks, OFF_GVL);
     rpp_thread_clocks_advance(clocks, RPP_STATE_BLOCKED, clocks->wall_mark_ns + length);
     if (rpp_thread_clocks_event_is_due(clocks, RPP_STATE_BLOCKED, period, &part)) {
         rpp_clock_slot *slot = rpp_thread_clocks_current(clocks);
@@ -287,7 +289,7 @@ TEST(a_part_of_an_event_has_its_part_of_the_cpu_time)
     rpp_thread_clocks clocks = {0};
     rpp_thread_clocks_reset(&clocks, START, 0);
     for (int i = 1; i <= 3; i++) {
-        rpp_thread_clocks_begin_event(&clocks);
+        rpp_thread_clocks_begin_event(&clocks, OFF_GVL);
         rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + (uint64_t)i * 40);
         rpp_thread_clocks_read(&clocks, (uint64_t)i * 20);
     }

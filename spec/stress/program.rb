@@ -218,6 +218,7 @@ class Stress
   # The child is profiled as its parent is, and does a little of everything.
   def fork_child(random)
     pid = fork do
+      GC.stress = false # whoever set it in the parent is not here to take it back
       Thread.new { at_depth(20) { Array.new(500, &:to_s) } }.join
       %i[allocate_deep raise_deep fibers evaluate collect].each { |act| send(act, random) }
       exit!(RperfPush.running? || @changes.odd? ? 0 : 1)

@@ -8,16 +8,17 @@ static const rpp_state ON_GVL[] = {RPP_STATE_RUNNING, RPP_STATE_GC_MARKING, RPP_
 
 void rpp_thread_clocks_reset(rpp_thread_clocks *c, uint64_t now_ns, uint64_t cpu_ns)
 {
-    for (size_t i = 0; i < RPP_LABEL_SLOTS; i++) rpp_label_set_release(c->slots[i].labels);
+    for (size_t i = 0; i < c->in_use; i++) rpp_label_set_release(c->slots[i].labels);
     memset(c, 0, sizeof *c);
     c->wall_mark_ns = now_ns;
     c->cpu_mark_ns = cpu_ns;
+    c->in_use = 1;
 }
 
 static void forget_unread(rpp_thread_clocks *c)
 {
     c->unread_ns = 0;
-    for (size_t slot = 0; slot < RPP_LABEL_SLOTS; slot++) {
+    for (size_t slot = 0; slot < c->in_use; slot++) {
         memset(c->slots[slot].unread_ns, 0, sizeof c->slots[slot].unread_ns);
     }
 }
@@ -29,25 +30,10 @@ void rpp_thread_clocks_restart(rpp_thread_clocks *c, uint64_t now_ns, uint64_t c
     c->cpu_mark_ns = cpu_ns;
 }
 
-void rpp_thread_clocks_advance(rpp_thread_clocks *c, rpp_state state, uint64_t now_ns)
-{
-    if (now_ns <= c->wall_mark_ns) return;
-    uint64_t passed = now_ns - c->wall_mark_ns;
-    c->slots[c->current].wall_ns[state] += passed;
-    c->slots[c->current].unread_ns[state] += passed;
-    c->unread_ns += passed;
-    c->wall_mark_ns = now_ns;
-}
-
-uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *c)
-{
-    return c->unread_ns;
-}
-
 static uint64_t unread_on_gvl(const rpp_thread_clocks *c)
 {
     uint64_t sum = 0;
-    for (size_t slot = 0; slot < RPP_LABEL_SLOTS; slot++) {
+    for (size_t slot = 0; slot < c->in_use; slot++) {
         for (size_t i = 0; i < ON_GVL_COUNT; i++) sum += c->slots[slot].unread_ns[ON_GVL[i]];
     }
     return sum;
@@ -57,7 +43,7 @@ static uint64_t unread_on_gvl(const rpp_thread_clocks *c)
 static uint64_t give_on_gvl(rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t on_gvl_ns)
 {
     uint64_t given = 0;
-    for (size_t slot = 0; slot < RPP_LABEL_SLOTS; slot++) {
+    for (size_t slot = 0; slot < c->in_use; slot++) {
         for (size_t i = 0; i < ON_GVL_COUNT; i++) {
             uint64_t unread = c->slots[slot].unread_ns[ON_GVL[i]];
             if (!unread) continue;
@@ -72,7 +58,7 @@ static uint64_t give_on_gvl(rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t on_g
 /* Burnt off the GVL, if the thread was; else rounding, or clocks that disagree by a little: nothing must be lost. */
 static uint64_t *rest_of(rpp_thread_clocks *c, bool off_gvl)
 {
-    for (size_t slot = 0; slot < RPP_LABEL_SLOTS && off_gvl; slot++) {
+    for (size_t slot = 0; slot < c->in_use && off_gvl; slot++) {
         if (c->slots[slot].unread_ns[RPP_STATE_BLOCKED]) return &c->slots[slot].cpu_ns[RPP_STATE_BLOCKED];
     }
     return &c->slots[c->current].cpu_ns[RPP_STATE_RUNNING];
@@ -105,14 +91,6 @@ void rpp_clock_slot_keep_rest(rpp_clock_slot *slot, rpp_sample *sample, rpp_cloc
     slot->cpu_ns[sample->state] += sample->cpu_ns - part.cpu_ns;
     sample->wall_ns = part.wall_ns;
     sample->cpu_ns = part.cpu_ns;
-}
-
-void rpp_thread_clocks_begin_event(rpp_thread_clocks *c)
-{
-    const rpp_clock_slot *slot = &c->slots[c->current];
-    for (size_t i = 0; i < RPP_STATE_COUNT; i++) {
-        c->before_event[i] = (rpp_clock_part){.cpu_ns = slot->cpu_ns[i], .wall_ns = slot->wall_ns[i]};
-    }
 }
 
 bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *c, rpp_state state, uint64_t period_ns,
@@ -157,15 +135,15 @@ static bool has_labels(const rpp_clock_slot *slot, const rpp_label_set *labels)
 static uint32_t slot_for(const rpp_thread_clocks *c, const rpp_label_set *labels)
 {
     uint32_t best = c->current == 0 ? 1 : 0;
-    for (uint32_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+    for (uint32_t i = 0; i < c->in_use; i++) {
         if (has_labels(&c->slots[i], labels)) return i;
     }
-    for (uint32_t i = 0; i < RPP_LABEL_SLOTS; i++) {
+    for (uint32_t i = 0; i < c->in_use; i++) {
         if (i == c->current) continue;
         if (rpp_clock_slot_is_empty(&c->slots[i])) return i;
         if (c->slots[i].used < c->slots[best].used) best = i;
     }
-    return best;
+    return c->in_use < RPP_LABEL_SLOTS ? c->in_use : best;
 }
 
 rpp_clock_slot *rpp_thread_clocks_slot_in_the_way(rpp_thread_clocks *c, const rpp_label_set *labels)
@@ -185,4 +163,5 @@ void rpp_thread_clocks_switch_labels(rpp_thread_clocks *c, rpp_label_set *labels
     }
     slot->used = ++c->uses;
     c->current = index;
+    if (index >= c->in_use) c->in_use = index + 1;
 }

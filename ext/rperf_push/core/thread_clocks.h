@@ -40,9 +40,10 @@ typedef struct rpp_clock_part {
 typedef struct rpp_thread_clocks {
     uint64_t wall_mark_ns, cpu_mark_ns;
     uint64_t unread_ns; /* of all slots */
-    rpp_clock_part before_event[RPP_STATE_COUNT]; /* what the current slot held when the event began */
+    rpp_clock_part before_event[RPP_STATE_COUNT]; /* what the current slot held of the event's states when it began */
     uint32_t uses;
     uint32_t current;
+    uint32_t in_use; /* slots from here on have never been current since the last reset */
     rpp_clock_slot slots[RPP_LABEL_SLOTS];
 } rpp_thread_clocks;
 
@@ -52,15 +53,30 @@ void rpp_thread_clocks_reset(rpp_thread_clocks *clocks, uint64_t now_ns, uint64_
 /* After a pause: new marks, what the clocks hold stays. */
 void rpp_thread_clocks_restart(rpp_thread_clocks *clocks, uint64_t now_ns, uint64_t cpu_ns);
 
-void rpp_thread_clocks_advance(rpp_thread_clocks *clocks, rpp_state state, uint64_t now_ns);
-/* Wall time for which the CPU clock has not been read yet. */
-uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *clocks);
-void rpp_thread_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns);
-
 static inline rpp_clock_slot *rpp_thread_clocks_current(rpp_thread_clocks *clocks)
 {
     return &clocks->slots[clocks->current];
 }
+
+/* Inline, as it is most of what a hook does. */
+static inline void rpp_thread_clocks_advance(rpp_thread_clocks *clocks, rpp_state state, uint64_t now_ns)
+{
+    if (now_ns <= clocks->wall_mark_ns) return;
+    uint64_t passed = now_ns - clocks->wall_mark_ns;
+    rpp_clock_slot *slot = rpp_thread_clocks_current(clocks);
+    slot->wall_ns[state] += passed;
+    slot->unread_ns[state] += passed;
+    clocks->unread_ns += passed;
+    clocks->wall_mark_ns = now_ns;
+}
+
+/* Wall time for which the CPU clock has not been read yet. */
+static inline uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *clocks)
+{
+    return clocks->unread_ns;
+}
+
+void rpp_thread_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns);
 
 /* What a clock holds, moved into the sample (cpu, wall, state, labels retained). False: it was empty. */
 bool rpp_clock_slot_take(rpp_clock_slot *slot, rpp_state state, rpp_sample *sample);
@@ -70,7 +86,23 @@ void rpp_clock_slot_keep_rest(rpp_clock_slot *slot, rpp_sample *sample, rpp_cloc
 void rpp_clock_slot_untake(rpp_clock_slot *slot, const rpp_sample *sample);
 bool rpp_clock_slot_is_empty(const rpp_clock_slot *slot);
 
-void rpp_thread_clocks_begin_event(rpp_thread_clocks *clocks);
+/* An event is of two states: blocked and waiting, or marking and sweeping. */
+static inline void rpp_thread_clocks_begin_event(rpp_thread_clocks *clocks, const rpp_state states[2])
+{
+    const rpp_clock_slot *slot = rpp_thread_clocks_current(clocks);
+    for (int i = 0; i < 2; i++) {
+        clocks->before_event[states[i]] = (rpp_clock_part){slot->cpu_ns[states[i]], slot->wall_ns[states[i]]};
+    }
+}
+
+/* False: neither state is due. True: they may be. */
+static inline bool rpp_thread_clocks_event_may_be_due(rpp_thread_clocks *clocks, const rpp_state states[2], uint64_t period_ns)
+{
+    const rpp_clock_slot *slot = rpp_thread_clocks_current(clocks);
+    return slot->wall_ns[states[0]] >= period_ns || slot->wall_ns[states[1]] >= period_ns ||
+           slot->cpu_ns[states[0]] >= period_ns || slot->cpu_ns[states[1]] >= period_ns;
+}
+
 /* What the event that ends now is given of one clock. False: nothing yet. */
 bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *clocks, rpp_state state, uint64_t period_ns,
                                     rpp_clock_part *part);
