@@ -26,7 +26,7 @@ module RubyProgram
   def run_program(command, env: {}, timeout: 30, stdin: "")
     files = Array.new(3) { Tempfile.new("program") }
     files.first.tap { |input| input.write(stdin) }.rewind
-    pid = Process.spawn(env, *command, in: files[0], out: files[1], err: files[2])
+    pid = Process.spawn(env, *command, in: files[0], out: files[1], err: files[2], pgroup: true)
     status = wait_for(pid, timeout)
     out, err = files.last(2).map { |file| File.read(file.path) }
     raise TimedOut, "#{command.inspect} took more than #{timeout} s\n#{out}\n#{err}" unless status
@@ -48,7 +48,7 @@ module RubyProgram
 
       sleep 0.01
     end
-    Process.kill(:KILL, pid)
+    Process.kill(:KILL, -pid) # and what it started
     Process.wait(pid)
     nil
   end
