@@ -17,7 +17,7 @@
 /* Settings, and what is made of them, for one call from Ruby. */
 typedef struct tool {
     VALUE options, texts, mistakes, bytes;
-    uint64_t time_ns, duration_ns;
+    uint64_t time_ns, duration_ns, samples;
     rpp_settings *settings;
     rpp_http_client *http;
     rpp_backend *backend;
@@ -141,6 +141,7 @@ static rpp_payload *copy_payload(const tool *t)
     if (!payload) return NULL;
     payload->time_ns = t->time_ns;
     payload->duration_ns = t->duration_ns;
+    payload->samples = t->samples;
     payload->sequence = ++sequence;
     return payload;
 }
@@ -217,7 +218,8 @@ static VALUE deliver_once(VALUE argument)
  *   http_status  or nil       message  or ""       retry_after, seconds  in seconds       timed_out
  *   max_raw_bytes  before compression, that the backend surely takes; nil: any number
  *   backend, target, application_name  in effect; the target without credentials */
-static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes, VALUE time_ns, VALUE duration_ns)
+static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes, VALUE time_ns, VALUE duration_ns,
+                            VALUE samples)
 {
     StringValue(bytes);
     tool t = {.options = options,
@@ -225,7 +227,8 @@ static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes,
               .mistakes = rb_ary_new(),
               .bytes = bytes,
               .time_ns = NUM2ULL(time_ns),
-              .duration_ns = NUM2ULL(duration_ns)};
+              .duration_ns = NUM2ULL(duration_ns),
+              .samples = NUM2ULL(samples)};
     VALUE result = rb_ensure(deliver_once, (VALUE)&t, free_tool, (VALUE)&t);
     RB_GC_GUARD(bytes);
     return result;
@@ -234,5 +237,5 @@ static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes,
 void rb_rpp_tools_init(VALUE native)
 {
     rb_define_singleton_method(native, "tiny_profile", native_tiny_profile, 2);
-    rb_define_singleton_method(native, "deliver", native_deliver, 5);
+    rb_define_singleton_method(native, "deliver", native_deliver, 6);
 }

@@ -2,6 +2,7 @@
 
 require "socket"
 require "uri"
+require_relative "../support/parca_double"
 require_relative "../support/pyroscope_double"
 require_relative "../support/tls_front"
 
@@ -195,6 +196,49 @@ RSpec.describe "rperf-push check" do
         expect(check(server.url).err).to match(/\Afailed: HTTP 401: no org id .*\nThe server serves several tenants: set tenant_id/)
         expect(check(server.url, tenant_id: "shop").status).to eq(0)
       end
+    end
+  end
+
+  # As Grafana Cloud wants it, with the names that Pyroscope's own client has for it.
+  it "goes through TLS with a number for a user and a token for a password" do
+    double(basic_auth: "123456:glc_Secret") do |server|
+      front = TlsFront.new(URI(server.url).port)
+      File.write("#{tmpdir}/ca.pem", front.certificate)
+      env = { "PYROSCOPE_SERVER_ADDRESS" => front.url, "PYROSCOPE_BASIC_AUTH_USER" => "123456", "SSL_CERT_FILE" => "#{tmpdir}/ca.pem" }
+      expect(rperf_push("check", env: env.merge("PYROSCOPE_BASIC_AUTH_PASSWORD" => "glc_Secret")).status).to eq(0)
+      ended = rperf_push("check", env: env.merge("PYROSCOPE_BASIC_AUTH_PASSWORD" => "glc_Wrong"))
+      expect([ended.status, ended.err]).to match([1, /\Afailed: HTTP 401: .*\n.* In Grafana Cloud the user is the number/])
+      expect(server.received.size).to eq(1)
+    ensure
+      front&.stop
+    end
+  end
+
+  describe "Parca" do
+    def parca(**options)
+      server = ParcaDouble.new(**options)
+      yield server
+    ensure
+      server&.stop
+    end
+
+    it "gets a profile that it survives" do
+      parca do |server|
+        ended = check(server.url, "--backend", "parca", tags: "env=test")
+        expect(ended.status).to eq(0), ended.all
+        expect(ended.out).to match(/\Aparca at #{server.url}, .*\nok: delivered in .*\nIn Parca: process_cpu, service_name="shop"/)
+        expect(server.accepted.map(&:labels)).to match([include(%w[service_name shop], %w[env test])])
+        expect([server.violations, server.crashes]).to eq([[], []])
+      end
+    end
+
+    it "is told from Pyroscope, and behind a proxy that wants a token" do
+      parca(bearer: "secret") do |server|
+        expect(check(server.url, "--backend", "parca").err).to match(/\Afailed: HTTP 401: .*\nNo credentials are set: .*auth_token/)
+        expect(check(server.url, "--backend", "parca", auth_token: "secret").status).to eq(0)
+      end
+      parca { |server| expect(check(server.url).err).to match(/\Afailed: HTTP (?:404|501)\b.*\n.*Parca wants backend parca|backend/) }
+      double { |server| expect(check(server.url, "--backend", "parca").err).to match(/\Afailed: HTTP 404: .*\n.*look at the path in server_address/) }
     end
   end
 

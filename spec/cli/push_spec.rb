@@ -2,6 +2,7 @@
 
 require "rperf_push/cli"
 require "rperf_push/cli/push"
+require_relative "../support/parca_double"
 require_relative "../support/pprof_builder"
 require_relative "../support/pyroscope_double"
 
@@ -71,11 +72,22 @@ RSpec.describe "rperf-push push" do
   it "sends nothing that a server may not survive" do
     empty = file("empty") { |message| message.sample.clear }
     untyped = file("untyped") { |message| message.period_type = nil }
+    zero = file("zero") { |message| message.sample.each { |sample| sample.value.replace([0, 0]) } }
     cut = file("cut").tap { |path| File.truncate(path, File.size(path) - 9) }
-    ended = push(empty, untyped, cut)
+    ended = push(empty, untyped, zero, cut)
     expect(ended.err.lines.map { |line| line.delete_prefix("#{tmpdir}/")[/\A.{20}/] })
-      .to eq(["empty: a pprof witho", "untyped: a pprof wit", "cut: not a whole gzi"])
+      .to eq(["empty: a pprof witho", "untyped: a pprof wit", "zero: a pprof whose ", "cut: not a whole gzi"])
     expect(double.received).to be_empty
+  end
+
+  it "keeps Parca alive, and takes to it what is fit, however old" do
+    double.stop
+    @double = ParcaDouble.new
+    good = file("good", time_nanos: (Time.now.to_i - 7200) * 1_000_000_000)
+    ended = push(file("empty") { |message| message.sample.clear }, file("untyped") { |message| message.period_type = nil }, good,
+                 backend: "parca")
+    expect(ended.out).to eq("#{good}: 1 samples to #{double.url} as #{double.received.dig(0, :labels).to_h["service_name"]}\n")
+    expect([double.crashes, double.accepted.map(&:raw)]).to eq([[], [File.binread(good)]])
   end
 
   it "does not unpack without end" do

@@ -41,7 +41,7 @@ module RperfPush
       def try
         upload = Upload.new(@settings)
         now = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
-        upload.deliver(upload.tiny_profile, time_ns: now - 1_000_000_000, duration_ns: 1_000_000_000)
+        upload.deliver(upload.tiny_profile, time_ns: now - 1_000_000_000, duration_ns: 1_000_000_000, samples: 1)
       end
 
       def succeed(result)

@@ -21,6 +21,9 @@ module RperfPush
       DURATION = 10
       PERIOD_TYPE = 11
 
+      # Of its message Sample.
+      SAMPLE_VALUE = 2
+
       # The name that the directory backend gives: NAME-20261121T101530.123Z-PID-SEQ.pb.gz
       NAME = /\A(?<application>.+)-\d{8}T\d{6}\.\d{3}Z-\d+-\d+\.pb\.gz\z/
 
@@ -79,21 +82,40 @@ module RperfPush
       end
 
       def scan(raw)
+        each_field(raw) do |field, value|
+          @counts[field] += 1
+          @numbers[field] = value if value.is_a?(Integer)
+          @first_string ||= value if field == STRING
+          @has_value ||= field == SAMPLE && value?(value)
+        end
+      end
+
+      # @yieldparam field [Integer] its number
+      # @yieldparam value [Integer, String]
+      def each_field(raw)
         at = 0
         while at < raw.bytesize
           tag, at = varint(raw, at)
-          field = tag >> 3
           case tag & 7
-          when 0 then @numbers[field], at = varint(raw, at)
+          when 0 then value, at = varint(raw, at)
           when 2
             length, at = varint(raw, at)
             broken if length > raw.bytesize - at
-            @first_string = raw.byteslice(at, length) if field == STRING && @counts[STRING].zero?
+            value = raw.byteslice(at, length)
             at += length
           else broken
           end
-          @counts[field] += 1
+          yield tag >> 3, value
         end
+      end
+
+      # Whether one of a sample's values is not zero; they may be packed.
+      def value?(sample)
+        broken unless sample.is_a?(String)
+        each_field(sample) do |field, value|
+          return true if field == SAMPLE_VALUE && (value.is_a?(Integer) ? !value.zero? : value.each_byte.any?(&:positive?))
+        end
+        false
       end
 
       # @return [Array(Integer, Integer)] the number, and where the next begins
@@ -113,8 +135,9 @@ module RperfPush
       def broken = raise(Unfit, "#{path}: not a pprof file")
 
       def judge
-        broken if @counts[STRING].zero? || @counts[SAMPLE_TYPE].zero? || !@first_string.empty?
+        broken if @counts[STRING].zero? || @counts[SAMPLE_TYPE].zero? || @first_string != ""
         raise Unfit, "#{path}: a pprof without samples" if @counts[SAMPLE].zero?
+        raise Unfit, "#{path}: a pprof whose samples have no value" unless @has_value
         raise Unfit, "#{path}: a pprof without period_type, which some servers do not survive" if @counts[PERIOD_TYPE].zero?
       end
     end

@@ -57,7 +57,8 @@ module RperfPush
 
       def deliver(file)
         TRIES.times do |try|
-          result = @upload.deliver(file.bytes, time_ns: time_of(file), duration_ns: file.duration_ns, **name_of(file))
+          result = @upload.deliver(file.bytes, time_ns: time_of(file), duration_ns: file.duration_ns, samples: file.sample_count,
+                                       **name_of(file))
           return result if result[:verdict] != :retry || result[:http_status].nil? || try == TRIES - 1
 
           @wait.call([result[:retry_after] || (2**try), LONGEST_WAIT].min)

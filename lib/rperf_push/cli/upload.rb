@@ -12,12 +12,13 @@ module RperfPush
       end
 
       # @param bytes [String] gzip-compressed pprof
+      # @param samples [Integer] in it: some servers do not survive a profile without any
       # @param over [Hash{String => Object}] options that go over the settings
       # @return [Hash] as Native.deliver describes it
       # @raise [Mistake] when the settings are wrong
-      def deliver(bytes, time_ns:, duration_ns:, **over)
+      def deliver(bytes, time_ns:, duration_ns:, samples:, **over)
         given, texts = inputs(over)
-        checked(Native.deliver(given, texts, bytes, time_ns, duration_ns))
+        checked(Native.deliver(given, texts, bytes, time_ns, duration_ns, samples))
       end
 
       # @return [String] gzip-compressed pprof
