@@ -4,6 +4,8 @@ require_relative "exactness_run"
 
 # What holds whatever goes wrong, of a run in @run.
 RSpec.shared_examples "exact delivery" do
+  after(:all) { RSpec.configuration.reporter.message(@run.summary) }
+
   it "stores no window twice" do
     twice = @run.windows.select { |window| window.times_stored > 1 }
     expect(twice).to be_empty, twice.map { |window| [window.worker, *@run.story_of(window)].join("\n  ") }.join("\n")

@@ -79,6 +79,14 @@ class ExactnessRun
     @double&.stop
   end
 
+  # @return [String] the figures of the run
+  def summary
+    ends = ENDS.to_h { |name| [name.delete_prefix("payloads_"), accounts.sum { |account| account[name] }] }.reject { |_, count| count.zero? }
+    "#{@seconds} s, #{faults.values.sum} faults and pauses, #{accounts.size} processes to the end, #{killed.size} killed; " \
+      "sealed #{accounts.sum(&:sealed)}, #{ends.map { |name, count| "#{name} #{count}" }.join(", ")}; the server saw " \
+      "#{windows.size} windows, stored #{windows.count(&:stored?)}, #{windows.count { |window| window.times_stored > 1 }} twice"
+  end
+
   # @return [Array] what the server was told, and did, while it saw the window
   def story_of(window)
     range = (window.sightings.first.at - 2)..(window.sightings.last.at + 1)
