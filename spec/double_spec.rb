@@ -58,6 +58,42 @@ RSpec.describe PyroscopeDouble do
     end
   end
 
+  describe "the older way in" do
+    let(:options) { { push: false } }
+
+    def ingest(body = good.gzip, name: "shop{env=test}", **more)
+      query = URI.encode_www_form(name:, from: 1, until: 2, format: "pprof", spyName: "gospy", **more)
+      uri = URI("#{pyroscope.url}/ingest?#{query}")
+      Net::HTTP.post(uri, body, "Content-Type" => "application/octet-stream").code.to_i
+    end
+
+    it "is all there is" do
+      expect(push.status).to eq(404)
+      expect(ingest).to eq(200)
+      expect(client.label_values("env")).to eq(["test"])
+      expect(pyroscope.violations).to eq([])
+    end
+
+    it "names the whole profile after a sample type called wall" do
+      ingest
+      expect(client.profile_types).to eq(["wall:cpu:nanoseconds:cpu:nanoseconds", "wall:wall:nanoseconds:cpu:nanoseconds"])
+    end
+
+    it "refuses what it cannot read, and names that it does not like" do
+      expect([ingest("no profile"), ingest("\x1F\x8Bno gzip".b), ingest(format: "folded")]).to eq([422, 422, 422])
+      expect([ingest(name: ""), ingest(name: "my shop"), ingest(name: "shop{a-b=1}")]).to eq([400, 400, 400])
+    end
+
+    it "loses an empty body without a word" do
+      expect([ingest(""), client.profile_types]).to eq([200, []])
+    end
+
+    it "points at who would have names rewritten" do
+      ingest(spyName: "rbspy")
+      expect(pyroscope.violations).to eq(["spyName=rbspy has names rewritten"])
+    end
+  end
+
   describe "faults" do
     it "refuses connections, and comes back to the same address" do
       push

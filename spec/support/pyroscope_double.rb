@@ -16,6 +16,7 @@ class PyroscopeDouble
   Refusal = BackendDouble::Refusal
 end
 
+require_relative "pyroscope_double/ingest_service"
 require_relative "pyroscope_double/push_service"
 require_relative "pyroscope_double/querier"
 require_relative "pyroscope_double/rate_bucket"
@@ -23,6 +24,7 @@ require_relative "pyroscope_double/storage"
 
 class PyroscopeDouble # rubocop:disable Style/Documentation -- above
   PUSH = "/push.v1.PusherService/Push"
+  INGEST = "/ingest"
   QUERIER = "/querier.v1.QuerierService/"
   CONTENT_TYPES = { "application/proto" => false, "application/json" => true, "application/json; charset=utf-8" => true }.freeze
 
@@ -32,6 +34,7 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
   def self.declare(parser, options)
     parser.on("--rules v1|v2", %w[v1 v2]) { |rules| options[:rules] = rules.to_sym }
     parser.on("--rate BYTES", Float) { |rate| options[:rate] = rate }
+    parser.on("--old", "know /ingest only") { options[:push] = false }
     parser.on("--tenants") { options[:tenants] = true }
     parser.on("--basic-auth USER:PASSWORD") { |credentials| options[:basic_auth] = credentials }
   end
@@ -41,18 +44,21 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
   # @param prefix [String] a path in front of all others, as behind a proxy
   # @param latency [Range] seconds until a push is answered
   # @param rate [Numeric] bytes a second that refill the rate bucket
+  # @param push [Boolean] whether it knows the push API, or is so old that /ingest is all there is
   # @param tenants [Boolean] whether X-Scope-OrgID must be there
   # @param basic_auth [String, nil] "user:password" that must be there
-  def initialize(rules: :v2, port: 0, prefix: "", latency: 0.005..0.02, rate: 16 * 1024 * 1024, tenants: false,
-                 basic_auth: nil)
+  def initialize(rules: :v2, port: 0, prefix: "", latency: 0.005..0.02, rate: 16 * 1024 * 1024, push: true,
+                 tenants: false, basic_auth: nil)
     raise ArgumentError, "rules are :v1 or :v2" unless %i[v1 v2].include?(rules)
 
+    @knows_push = push
     @tenants = tenants
     @basic_auth = basic_auth
     @querier = Querier.new(storage = Storage.new(drop_duplicates: rules == :v1))
     @push = PushService.new(storage:, bucket: RateBucket.new(rate:), label_rules: LabelRules.new(sanitize: rules == :v1)) do |received|
       record(received)
     end
+    @ingest = IngestService.new(@push)
     serve(port:, prefix:, latency:)
   end
 
@@ -73,9 +79,11 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
 
   def post(request, path)
     procedure = path.delete_prefix(QUERIER)
-    known = path == PUSH || (procedure != path && Querier::PROCEDURES.key?(procedure))
+    known = (path == PUSH && @knows_push) || path == INGEST || (procedure != path && Querier::PROCEDURES.key?(procedure))
     return HttpAnswer.text(404, "404 page not found\n") unless known
     return HttpAnswer.text(405, "", "Allow" => "POST") unless request.verb == "POST"
+
+    return encoded(request) { ingest(request) } if path == INGEST
 
     content_type = request.headers["content-type"].to_s
     return HttpAnswer.text(415, "", "Accept-Post" => CONTENT_TYPES.keys.join(", ")) unless CONTENT_TYPES.key?(content_type)
@@ -118,6 +126,11 @@ class PyroscopeDouble # rubocop:disable Style/Documentation -- above
   def query(request, procedure, json)
     HttpAnswer.new(200, { "Content-Type" => json ? "application/json" : "application/proto" },
                    @querier.call(procedure, body(request), json:))
+  end
+
+  # A Content-Encoding is not heard of.
+  def ingest(request)
+    upload(HttpAnswer.new(200, {}, "")) { |fault| @ingest.call(request.query, request.body, request.headers, fault:) }
   end
 
   def push(request, json)

@@ -26,8 +26,23 @@ class PyroscopeDouble
       profiles = request.series.flat_map { |series| series.samples.map { |sample| [series, sample.raw_profile] } }
       raise Refusal.new("invalid_argument", "no profiles received") if profiles.empty?
 
-      refusals = profiles.filter_map { |series, raw| take(request, series, raw, headers, fault) }
+      more = ["#{request.series.size} series in one request"] if request.series.size != 1
+      refusals = profiles.filter_map do |series, raw|
+        take(series.labels.map { |pair| [pair.name, pair.value] }, raw, headers, fault:, violations: more.to_a)
+      end
       raise refusals.first if refusals.any?
+    end
+
+    # @param labels [Array<Array(String, String)>] of the series
+    # @param raw [String] the profile
+    # @param violations [Array<String>] of the request
+    # @return [Refusal, nil]
+    def take(labels, raw, headers, fault: nil, violations: [])
+      received = BackendDouble::Received.new(at: Time.now, headers:, labels:, raw:, status: 200, violations:)
+      refusal = refused { fault ? raise(fault) : nil } || refused { store(received) }
+      received.status, received.message = refusal.status, refusal.message if refusal
+      @record.call(received)
+      refusal
     end
 
     private
@@ -39,16 +54,6 @@ class PyroscopeDouble
       raise Refusal.new("invalid_argument", "unmarshal message: #{e.message}")
     end
 
-    # @return [Refusal, nil]
-    def take(request, series, raw, headers, fault)
-      labels = series.labels.map { |pair| [pair.name, pair.value] }
-      received = BackendDouble::Received.new(at: Time.now, headers:, labels:, raw:, status: 200, violations: [])
-      refusal = refused { fault ? raise(fault) : nil } || refused { store(received, request.series.size) }
-      received.status, received.message = refusal.status, refusal.message if refusal
-      @record.call(received)
-      refusal
-    end
-
     def refused
       yield
       nil
@@ -56,10 +61,9 @@ class PyroscopeDouble
       e
     end
 
-    def store(received, series_count)
+    def store(received)
       decode_profile(received)
-      received.violations = Violations.of(received.profile, labels: received.labels, bytes: received.bytes,
-                                                            headers: received.headers, series_count:)
+      received.violations += Violations.of(received.profile, labels: received.labels, bytes: received.bytes, headers: received.headers)
       labels = series_labels(received.labels)
       @bucket.take(received.bytes + labels.flatten.sum(&:bytesize))
       now = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)

@@ -9,9 +9,8 @@ class PyroscopeDouble
     SAMPLES = 15_000
 
     # @return [Array<String>] in plain words, none for a good push
-    def self.of(profile, labels:, bytes:, headers:, series_count:)
+    def self.of(profile, labels:, bytes:, headers:)
       BackendDouble::ProfileViolations.of(profile) + BackendDouble::ProfileViolations.of_names(labels) + [
-        ("#{series_count} series in one request" if series_count != 1),
         ("Content-Encoding on the request" if headers.key?("content-encoding")),
         ("#{bytes} bytes in one profile" if bytes > BYTES),
         ("#{profile.sample.size} samples in one profile" if profile.sample.size > SAMPLES),

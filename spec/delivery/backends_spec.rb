@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "json"
+require "uri"
+require "zlib"
+require_relative "../support/backend_double/http_server"
+require_relative "../support/pprof_messages"
+require_relative "../support/pprof_profile"
+require_relative "../support/pyroscope_client"
+require_relative "../support/pyroscope_double"
+
+# The ways to a server that have no contract spec of their own.
+RSpec.describe "A profiled program" do
+  def run(backend, url, name: "shop web", **env)
+    settings = { "BACKEND" => backend, "SERVER_ADDRESS" => url, "APPLICATION_NAME" => name, "UPLOAD_INTERVAL" => "60",
+                 "TAGS" => "region=eu{1},zone=a b", **env.transform_keys(&:to_s) }
+    out, log, status = run_ruby(<<~RUBY, env: settings.transform_keys { |key| "RPERF_PUSH_#{key}" }, arguments: ["-rjson"], timeout: 60)
+      RperfPush.configure!
+      2.times do
+        finish = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + 0.1
+        RperfPush.label(endpoint: "GET /") { Math.sqrt(rand) until Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) > finish }
+        RperfPush.flush(timeout: 20)
+      end
+      RperfPush.shutdown
+      puts JSON.generate(RperfPush.stats)
+    RUBY
+    raise log unless status.success?
+
+    [JSON.parse(out), log]
+  end
+
+  describe "with pyroscope_ingest" do
+    before { @double = PyroscopeDouble.new(push: false) }
+    after { @double.stop }
+
+    # A sample type called wall names the whole profile there.
+    cpu, wall = PyroscopeClient::CPU, PyroscopeClient::WALL
+    cpu, wall = [cpu, wall].map { |type| type.sub("process_cpu", "wall") }
+
+    define_method(:expect_all_there) do |stats|
+      client = PyroscopeClient.new(@double.url)
+      expect(stats["payloads_delivered"]).to eq(stats["payloads_sealed"]).and be >= 2
+      expect(client.profile_types).to contain_exactly(cpu, wall)
+      expect([client.total(cpu, "{}"), client.total(wall, "{}")]).to eq(stats.values_at("cpu_ns_encoded", "wall_ns_encoded"))
+      expect(client.label_values("service_name", "{}")).to eq(["shop_web"])
+      expect([client.label_values("zone", "{}"), client.label_values("region", "{}")]).to eq([["a b"], ["eu{1_"]])
+      expect(client.label_values("endpoint", "{}")).to include("GET /")
+      expect(@double.violations).to eq([])
+    end
+
+    it "reaches a server that knows nothing else, with names and values that would end the address made harmless" do
+      stats, log = run("pyroscope_ingest", @double.url)
+      expect_all_there(stats)
+      expect([stats["uploads_failed"] + stats["uploads_retried"], log]).to eq([0, ""])
+    end
+
+    it "falls back to it from the push API when that is asked for" do
+      stats, = run("pyroscope,pyroscope_ingest", @double.url)
+      expect_all_there(stats)
+      expect(stats).to include("payloads_dropped_rejected" => 0)
+    end
+
+    it "does not when it is not asked for: each window is dropped and counted, and the log says why" do
+      stats, log = run("pyroscope", @double.url)
+      expect(stats).to include("payloads_delivered" => 0, "payloads_dropped_rejected" => stats["payloads_sealed"])
+      expect(log.lines).to match([/upload to pyroscope failed: HTTP 404: .*; the profile is dropped/])
+      expect(@double.received).to eq([])
+    end
+  end
+
+  describe "with http" do
+    before do
+      requests = @requests = []
+      @answers = answers = []
+      @server = BackendDouble::HttpServer.new do |request|
+        requests << request
+        BackendDouble::HttpAnswer.text(answers.shift || 204)
+      end
+    end
+
+    after { @server.stop }
+
+    it "sends what any receiver can read, and tries again what was refused for now" do
+      @answers << 503
+      stats, = run("http", "#{@server.url}/profiles?team=shop", HTTP_HEADERS: "X-Api-Key=secret")
+      expect(stats).to include("payloads_delivered" => stats["payloads_sealed"], "uploads_retried" => 1)
+      expect(@requests.map { |request| [request.verb, request.path, request.query] }.uniq).to eq([["POST", "/profiles", "team=shop"]])
+
+      accepted = @requests.drop(1)
+      profiles = accepted.map { |request| PprofProfile.from_message(PprofMessages::Profile.decode(Zlib.gunzip(request.body))) }
+      expect(profiles.sum { |profile| profile.total("cpu") }).to eq(stats["cpu_ns_encoded"])
+      headers = accepted.map(&:headers)
+      expect(headers).to all(include("content-type" => "application/octet-stream", "x-api-key" => "secret", "x-service-name" => "shop%20web",
+                                     "x-profile-labels" => "region=eu%7B1%7D,zone=a%20b").and(satisfy { |all| !all.key?("content-encoding") }))
+      expect(headers.map { |all| all["x-profile-time-nanos"].to_i }).to eq(profiles.map(&:time_nanos))
+      expect(headers.map { |all| all["x-profile-duration-nanos"].to_i }).to eq(profiles.map(&:duration_nanos))
+      expect(headers.map { |all| all["x-profile-sequence"].to_i }).to eq((1..accepted.size).to_a)
+      expect(@requests.first.body).to eq(@requests[1].body)
+    end
+  end
+end
