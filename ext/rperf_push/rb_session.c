@@ -168,6 +168,19 @@ static VALUE stop_threads_protected(VALUE argument)
     return Qnil;
 }
 
+static void tell_losses(const waiting *w, uint64_t timeout_ns, uint64_t dropped)
+{
+    char error[RPP_LAST_ERROR_MAX];
+    bool known = rpp_stats_last_error(error, sizeof error) > 0;
+    if (rpp_monotonic_ns() >= w->deadline_ns) {
+        rpp_log(RPP_LOG_WARN, "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64,
+                (double)timeout_ns / (double)RPP_NS_PER_S, dropped);
+    } else {
+        rpp_log(RPP_LOG_WARN, "the shutdown ended before all was sent (%s); profiles lost: %" PRIu64,
+                known ? error : "it was broken off", dropped);
+    }
+}
+
 /* Whatever the deadline says, and whatever is thrown at the caller meanwhile (Timeout, Thread#kill), afterwards no thread of
  * ours calls Ruby. While this lets go of the GVL, another session may take the sampler over. */
 static void session_stop(session *s, uint64_t timeout_ns)
@@ -179,10 +192,7 @@ static void session_stop(session *s, uint64_t timeout_ns)
     if (is_attached(s)) rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
     rb_protect(stop_threads_protected, (VALUE)&w, &thrown_stopping);
     uint64_t dropped = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown) - dropped_before;
-    if (dropped || w.status != RPP_OK) {
-        rpp_log(RPP_LOG_WARN, "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64,
-                (double)timeout_ns / (double)RPP_NS_PER_S, dropped);
-    }
+    if (dropped || w.status != RPP_OK) tell_losses(&w, timeout_ns, dropped);
     if (w.status == RPP_OK) { /* else a thread is still in there */
         s->stopped = true;
         if (!s->flushing) session_free(s);

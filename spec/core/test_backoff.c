@@ -7,10 +7,16 @@ static const rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60
 static const rpp_backoff_policy resending = {
     .first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S, .resend_unconfirmed = true};
 
+/* So many tries, each ended the same way. */
+static rpp_tries all(uint32_t count)
+{
+    return (rpp_tries){.begun = count, .server_errors = count};
+}
+
 static rpp_verdict decide(const rpp_backoff_policy *with, rpp_attempt attempt, uint32_t attempts)
 {
     uint64_t random = 42, due_ns = 7;
-    rpp_verdict verdict = rpp_backoff_decide(with, &attempt, attempts, 1000, &random, &due_ns);
+    rpp_verdict verdict = rpp_backoff_decide(with, &attempt, all(attempts), 1000, &random, &due_ns);
     if (verdict != RPP_VERDICT_RETRY) CHECK_INT(due_ns, 7);
     return verdict;
 }
@@ -58,11 +64,22 @@ TEST(a_500_is_retried_twice_at_most)
     CHECK_INT(decide(&policy, answered(503), 300), RPP_VERDICT_RETRY);
 }
 
+TEST(only_tries_that_met_a_500_count_against_it)
+{
+    uint64_t random = 42, early = 0, late = 0;
+    rpp_attempt server_error = answered(500);
+    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){1, 1}, 0, &random, &early), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){90, 1}, 0, &random, &late), RPP_VERDICT_RETRY);
+    CHECK(early <= 5 * RPP_NS_PER_S && late <= 5 * RPP_NS_PER_S);
+    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){90, 2}, 0, &random, &late), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){90, 3}, 0, &random, &late), RPP_VERDICT_GIVEN_UP);
+}
+
 static uint64_t wait_after(int status, uint32_t attempts)
 {
     uint64_t random = 42, due_ns = 0;
     rpp_attempt attempt = answered(status);
-    CHECK_INT(rpp_backoff_decide(&policy, &attempt, attempts, 0, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&policy, &attempt, all(attempts), 0, &random, &due_ns), RPP_VERDICT_RETRY);
     return due_ns;
 }
 
@@ -100,7 +117,7 @@ TEST(permanent_means_never_again_but_never_lies_about_what_may_be_stored)
 TEST(tries_are_limited_on_wish)
 {
     rpp_backoff_policy limited = resending;
-    limited.max_attempts = 3;
+    limited.max_tries = 3;
     CHECK_INT(decide(&limited, answered(503), 2), RPP_VERDICT_RETRY);
     CHECK_INT(decide(&limited, answered(503), 3), RPP_VERDICT_GIVEN_UP);
     CHECK_INT(decide(&limited, (rpp_attempt){.end = RPP_END_NO_ANSWER}, 3), RPP_VERDICT_UNCONFIRMED);
@@ -116,7 +133,7 @@ TEST(waits_double_up_to_the_most_with_jitter_on_both_sides)
         bool below = false, above = false;
         for (int i = 0; i < 200; i++) {
             uint64_t due_ns = 0;
-            CHECK_INT(rpp_backoff_decide(&policy, &refused, attempts, 5, &random, &due_ns), RPP_VERDICT_RETRY);
+            CHECK_INT(rpp_backoff_decide(&policy, &refused, all(attempts), 5, &random, &due_ns), RPP_VERDICT_RETRY);
             uint64_t wait = due_ns - 5;
             CHECK(wait >= middle - middle / 4 && wait <= middle + middle / 4);
             below |= wait < middle - middle / 8;
@@ -131,9 +148,9 @@ TEST(extreme_policies_do_not_overflow)
     rpp_backoff_policy endless = {.first_ns = UINT64_MAX, .max_ns = UINT64_MAX}, none = {0};
     rpp_attempt refused = {.end = RPP_END_NOT_SENT};
     uint64_t random = 1, due_ns = 0;
-    CHECK_INT(rpp_backoff_decide(&endless, &refused, UINT32_MAX, UINT64_MAX - 1, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&endless, &refused, all(UINT32_MAX), UINT64_MAX - 1, &random, &due_ns), RPP_VERDICT_RETRY);
     CHECK(due_ns == UINT64_MAX);
-    CHECK_INT(rpp_backoff_decide(&none, &refused, UINT32_MAX, 17, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&none, &refused, all(UINT32_MAX), 17, &random, &due_ns), RPP_VERDICT_RETRY);
     CHECK_INT(due_ns, 17);
 }
 
@@ -142,10 +159,10 @@ TEST(retry_after_is_a_floor)
     rpp_attempt busy = answered(429);
     uint64_t random = 1, due_ns = 0;
     busy.retry_after_ns = 30 * RPP_NS_PER_S;
-    CHECK_INT(rpp_backoff_decide(&policy, &busy, 1, 10, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&policy, &busy, all(1), 10, &random, &due_ns), RPP_VERDICT_RETRY);
     CHECK_INT(due_ns, 10 + 30 * RPP_NS_PER_S);
     busy.retry_after_ns = 1;
-    CHECK_INT(rpp_backoff_decide(&policy, &busy, 1, 10, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&policy, &busy, all(1), 10, &random, &due_ns), RPP_VERDICT_RETRY);
     CHECK(due_ns >= RPP_NS_PER_S / 2);
 }
 

@@ -550,6 +550,37 @@ TEST(the_environment_names_a_proxy)
     loopback_server_stop(other);
 }
 
+TEST(a_proxy_that_refuses_the_way_to_the_server_is_told_from_the_server)
+{
+    static const struct {
+        int status;
+        bool permanent;
+    } cases[] = {{403, true}, {407, true}, {408, false}, {429, false}, {502, false}, {504, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char proxy[64], expected[64];
+        const loopback_step step = {.status = cases[i].status, .headers = "Retry-After: 9\r\n", .body = "no"};
+        loopback_server *other = loopback_server_start(&step, 1);
+        snprintf(proxy, sizeof proxy, "http://me:geheim@127.0.0.1:%u", loopback_server_port(other));
+        snprintf(expected, sizeof expected, "the proxy answered HTTP %d to CONNECT for pyroscope.invalid", cases[i].status);
+        scene s = {.settings = {.proxy = proxy, .auth_token = "t0ken"}};
+        set_up(&s, NULL, 0);
+        strcpy(s.url, "https://pyroscope.invalid/push");
+        go(&s, 5000);
+        CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+        CHECK_INT(s.response.attempt.permanent, cases[i].permanent);
+        CHECK(!s.response.attempt.sent_whole && !s.response.body);
+        CHECK_CONTAINS(s.response.error, expected);
+        CHECK(!strstr(s.response.error, "geheim"));
+        CHECK_INT(loopback_server_count(other), 1);
+        const loopback_request *request = loopback_server_request(other, 0);
+        CHECK(strncmp(request->head, "CONNECT pyroscope.invalid:443 ", 30) == 0);
+        CHECK(loopback_request_has(request, "Proxy-Authorization: Basic bWU6Z2VoZWlt"));
+        CHECK(!strstr(request->head, "t0ken")); /* what the server may see is none of the proxy's business */
+        tear_down(&s);
+        loopback_server_stop(other);
+    }
+}
+
 TEST(a_bad_proxy_does_not_show_its_password)
 {
     scene s = {.settings = {.proxy = "http://me:geheim@proxy.invalid:1"}};

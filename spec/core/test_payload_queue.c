@@ -183,7 +183,7 @@ static void *consume(void *context)
         if (!payload && done && next_due_ns == UINT64_MAX) return NULL;
         if (!payload) {
             rpp_payload_queue_wait(traffic->queue, next_due_ns == UINT64_MAX ? LONG_AWAY : next_due_ns);
-        } else if (payload->sequence % 5 == 0 && !payload->attempts++) {
+        } else if (payload->sequence % 5 == 0 && !payload->tries.begun++) {
             payload->due_ns = rpp_monotonic_ns() + RPP_NS_PER_MS;
             traffic->returned++;
             rpp_payload_queue_push(traffic->queue, payload);

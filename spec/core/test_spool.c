@@ -236,13 +236,14 @@ TEST(what_is_claimed_is_nobody_elses_until_it_is_given_back)
     rpp_spool_sending(s.spool); /* once more is no more */
     CHECK_INT(count_files(&s, ".sending", NULL), 1);
     CHECK_INT(take_at(other, s.now_ns), 0);
-    CHECK_OK(rpp_spool_give_back(s.spool, 5));
+    CHECK_OK(rpp_spool_give_back(s.spool, (rpp_tries){5, 2}));
     CHECK_INT(count_files(&s, ".ready", NULL), 1);
     CHECK_INT(STAT(payloads_unspooled), 0);
 
     rpp_payload *payload = rpp_spool_take(other, s.now_ns);
     CHECK(payload);
-    CHECK_INT(payload->attempts, 5);
+    CHECK_INT(payload->tries.begun, 5);
+    CHECK_INT(payload->tries.server_errors, 2);
     rpp_payload_free(payload);
     rpp_spool_free(other); /* lets go of it */
     CHECK_INT(take_away(&s), 1);
@@ -257,7 +258,7 @@ TEST(after_a_return_the_oldest_is_the_next)
     for (uint64_t i = 1; i <= 3; i++) put(s.spool, i);
     CHECK_INT(take_away(&s), 1);
     CHECK_INT(take(&s), 2);
-    CHECK_OK(rpp_spool_give_back(s.spool, 1));
+    CHECK_OK(rpp_spool_give_back(s.spool, (rpp_tries){1, 0}));
     CHECK_INT(take_away(&s), 2);
     CHECK_INT(take_away(&s), 3);
     tear_down(&s);
@@ -284,7 +285,7 @@ static void *put_and_take(void *context)
         rpp_payload *payload = rpp_spool_take(self->spool, 1);
         if (!payload) continue;
         if (rpp_random_next(&random) % 3 == 0) {
-            CHECK_OK(rpp_spool_give_back(self->spool, 1));
+            CHECK_OK(rpp_spool_give_back(self->spool, (rpp_tries){1, 0}));
         } else {
             atomic_fetch_add(&self->seen[payload->sequence], 1);
             if (i % 8) rpp_spool_sending(self->spool);
@@ -641,7 +642,7 @@ TEST(what_vanishes_while_it_is_sent_is_in_memory_only)
     CHECK_INT(take(&s), 1);
     CHECK_INT(rename(s.path, away), 0);
     rpp_spool_sending(s.spool);
-    CHECK_INT(rpp_spool_give_back(s.spool, 1), RPP_IO);
+    CHECK_INT(rpp_spool_give_back(s.spool, (rpp_tries){1, 0}), RPP_IO);
     CHECK(!rpp_spool_has_claim(s.spool));
     CHECK_INT(STAT(payloads_unspooled), 1);
     CHECK_INT(rename(away, s.path), 0);

@@ -20,7 +20,7 @@ static uint8_t *whole_file(size_t *length)
                            .samples = 3,
                            .cpu_ns = UINT64_MAX,
                            .wall_ns = 5,
-                           .attempts = 7};
+                           .tries = {7, 2}};
     uint8_t *head;
     size_t head_length;
     CHECK_OK(rpp_spool_file_head(&payload, &labels, 4711, &head, &head_length));
@@ -54,7 +54,8 @@ TEST(what_is_written_is_read)
     CHECK_INT(payload->samples, 3);
     CHECK_INT(payload->cpu_ns, UINT64_MAX);
     CHECK_INT(payload->wall_ns, 5);
-    CHECK_INT(payload->attempts, 7);
+    CHECK_INT(payload->tries.begun, 7);
+    CHECK_INT(payload->tries.server_errors, 2);
     CHECK_INT(payload->pid, 4711);
     CHECK_INT(payload->due_ns, 0);
     CHECK_INT(payload->labels.count, 2);
@@ -83,7 +84,7 @@ TEST(every_flipped_bit_is_noticed_but_in_the_number_of_sends)
     for (size_t bit = 0; bit < 8 * length; bit++) {
         rpp_payload *payload = NULL;
         size_t byte = bit / 8;
-        bool counts = byte < RPP_SPOOL_ATTEMPTS_OFFSET || byte >= RPP_SPOOL_ATTEMPTS_OFFSET + RPP_SPOOL_ATTEMPTS_BYTES;
+        bool counts = byte < RPP_SPOOL_TRIES_OFFSET || byte >= RPP_SPOOL_TRIES_OFFSET + RPP_SPOOL_TRIES_BYTES;
         bytes[byte] ^= (uint8_t)(1 << bit % 8);
         CHECK_INT(read_copy(bytes, length, &payload), counts ? RPP_INVALID : RPP_OK);
         if (!counts) rpp_payload_free(payload);

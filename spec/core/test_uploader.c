@@ -16,6 +16,7 @@ static _Atomic uint64_t now_ns;
 /* Set when the test's own thread reads the clock, which it does as soon as a flush begins to wait. */
 static pthread_t test_thread;
 static atomic_bool flush_waits;
+static atomic_bool turned_enough;
 
 static uint64_t read_monotonic(void *context)
 {
@@ -389,6 +390,24 @@ TEST(a_500_ends_after_three_tries)
     tear_down(&s);
 }
 
+#define SERVER_ERROR {.end = RPP_END_ANSWERED, .http_status = 500, .sent_whole = true}
+
+TEST(a_500_at_the_end_of_an_outage_is_one_of_three_as_well)
+{
+    scene s;
+    set_up_with(&s, &hand_clock, SCRIPT(REFUSED, REFUSED, REFUSED, REFUSED, SERVER_ERROR, SERVER_ERROR, OK_ANSWER));
+    push(&s, 1, 1);
+    begin(&s);
+    for (size_t failed = 1; failed <= 6; failed++) {
+        CHECK(wait_for_stat(RPP_STAT_uploads_retried, failed));
+        turn_clock(&s, 100 * RPP_NS_PER_S);
+    }
+    CHECK(wait_for_stat(RPP_STAT_payloads_delivered, 1));
+    CHECK_INT(tries(&s), 7);
+    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
+    tear_down(&s);
+}
+
 TEST(a_flush_uses_up_no_more_than_one_try_after_a_500)
 {
     scene s;
@@ -582,6 +601,104 @@ TEST(stop_drops_what_is_left_at_the_deadline)
     CHECK_INT(STAT(payloads_dropped_shutdown), 4);
     CHECK_INT(endings(), 4);
     CHECK_INT(rpp_payload_queue_count(s.queue), 0);
+    tear_down(&s);
+}
+
+/* Turns the clock as far as the pause after a try that found nobody. */
+static void *turn_with_each_try(void *context)
+{
+    scene *s = context;
+    for (uint64_t seen = 0; !atomic_load(&turned_enough); usleep(500)) {
+        if (STAT(uploads_retried) == seen) continue;
+        seen = STAT(uploads_retried);
+        turn_clock(s, 250 * RPP_NS_PER_MS);
+    }
+    return NULL;
+}
+
+static rpp_status stop_turning(scene *s)
+{
+    pthread_t thread;
+    atomic_store(&turned_enough, false);
+    CHECK_INT(pthread_create(&thread, NULL, turn_with_each_try, s), 0);
+    rpp_status status = rpp_uploader_stop(s->uploader, in_seconds(60));
+    atomic_store(&turned_enough, true);
+    pthread_join(thread, NULL);
+    return status;
+}
+
+TEST(stop_gives_a_backend_that_has_just_gone_a_second)
+{
+    scene s;
+    set_up_with(&s, &hand_clock, SCRIPT(REFUSED));
+    push(&s, 1, 4);
+    begin(&s);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
+    CHECK_OK(stop_turning(&s));
+    CHECK(tries(&s) >= 4 && tries(&s) <= 6);
+    CHECK_INT(STAT(payloads_dropped_shutdown), 4);
+    CHECK_INT(endings(), 4);
+    tear_down(&s);
+}
+
+TEST(stop_sends_all_when_it_is_back_within_the_second)
+{
+    scene s;
+    set_up_with(&s, &hand_clock, SCRIPT(REFUSED, REFUSED, REFUSED, OK_ANSWER));
+    push(&s, 1, 4);
+    begin(&s);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
+    CHECK_OK(stop_turning(&s));
+    CHECK_INT(STAT(payloads_delivered), 4);
+    tear_down(&s);
+}
+
+TEST(stop_tries_once_what_has_been_away_for_longer)
+{
+    static const script absences[] = {REFUSED, {.end = RPP_END_IO_ERROR, .message = "disk full"}};
+    for (size_t i = 0; i < 2; i++) {
+        scene s;
+        set_up_with(&s, &hand_clock, &absences[i], 1);
+        push(&s, 1, 4);
+        begin(&s);
+        CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
+        turn_clock(&s, 100 * RPP_NS_PER_S);
+        CHECK(wait_for_stat(RPP_STAT_uploads_retried, 2));
+        CHECK_OK(stop_turning(&s));
+        CHECK_INT(tries(&s), 3);
+        CHECK_INT(STAT(payloads_dropped_shutdown), 4);
+        tear_down(&s);
+    }
+}
+
+TEST(stop_counts_the_second_anew_once_the_backend_was_there)
+{
+    scene s;
+    set_up_with(&s, &hand_clock, SCRIPT(REFUSED, REFUSED, OK_ANSWER, REFUSED, REFUSED, OK_ANSWER));
+    push(&s, 1, 2);
+    begin(&s);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
+    turn_clock(&s, 100 * RPP_NS_PER_S);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 2));
+    turn_clock(&s, 100 * RPP_NS_PER_S);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 3));
+    CHECK_OK(stop_turning(&s));
+    CHECK_INT(STAT(payloads_delivered), 2);
+    tear_down(&s);
+}
+
+TEST(stop_does_not_wait_for_what_may_come_after_its_deadline_only)
+{
+    scene s;
+    set_up_with(&s, NULL, SCRIPT({.end = RPP_END_ANSWERED, .http_status = 429, .retry_after_ns = 120 * RPP_NS_PER_S}));
+    push(&s, 1, 2);
+    begin(&s);
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
+    uint64_t start = rpp_monotonic_ns();
+    CHECK_OK(rpp_uploader_stop(s.uploader, start + 60 * RPP_NS_PER_S));
+    CHECK(rpp_monotonic_ns() - start < 20 * RPP_NS_PER_S);
+    CHECK_INT(tries(&s), 2);
+    CHECK_INT(STAT(payloads_dropped_shutdown), 2);
     tear_down(&s);
 }
 

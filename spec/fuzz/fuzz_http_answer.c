@@ -109,7 +109,7 @@ static void check_verdict(const rpp_delivery *delivery)
     rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
     uint64_t random = 1, due_ns = 0;
     const rpp_attempt *attempt = &delivery->attempt;
-    rpp_verdict verdict = rpp_backoff_decide(&policy, attempt, 1, 1000, &random, &due_ns);
+    rpp_verdict verdict = rpp_backoff_decide(&policy, attempt, (rpp_tries){1, 1}, 1000, &random, &due_ns);
     FUZZ_CHECK(attempt->end == RPP_END_ANSWERED || attempt->end == RPP_END_NOT_SENT || attempt->end == RPP_END_NO_ANSWER);
     FUZZ_CHECK(attempt->end != RPP_END_ANSWERED || (attempt->http_status >= 200 && attempt->http_status <= 999));
     FUZZ_CHECK((verdict == RPP_VERDICT_DELIVERED) ==

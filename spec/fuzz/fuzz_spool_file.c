@@ -53,7 +53,8 @@ static void check_read(const uint8_t *bytes, size_t length)
     FUZZ_CHECK(status == (whole ? RPP_OK : RPP_INVALID));
     if (whole) {
         FUZZ_CHECK(payload->length == profile && !memcmp(payload->bytes, bytes + HEAD + labelled, profile));
-        FUZZ_CHECK(payload->attempts == number_at(bytes + 12, 4) && payload->time_ns == number_at(bytes + 32, 8));
+        FUZZ_CHECK(payload->tries.begun == number_at(bytes + 12, 3) && payload->tries.server_errors == bytes[15]);
+        FUZZ_CHECK(payload->time_ns == number_at(bytes + 32, 8));
         FUZZ_CHECK(payload->labels.count == labels.count);
         for (size_t i = 0; i < labels.count; i++) {
             FUZZ_CHECK(!strcmp(payload->labels.items[i].key, labels.items[i].key));
@@ -92,7 +93,8 @@ static void check_same(const rpp_payload *read, const rpp_payload *written, cons
     FUZZ_CHECK(read->time_ns == written->time_ns && read->duration_ns == written->duration_ns);
     FUZZ_CHECK(read->raw_length == written->raw_length && read->sequence == written->sequence);
     FUZZ_CHECK(read->samples == written->samples && read->cpu_ns == written->cpu_ns && read->wall_ns == written->wall_ns);
-    FUZZ_CHECK(read->attempts == written->attempts && read->pid == pid && read->labels.count == labels->count);
+    FUZZ_CHECK(read->tries.begun == (written->tries.begun < 0xffffff ? written->tries.begun : 0xffffff));
+    FUZZ_CHECK(read->tries.server_errors == written->tries.server_errors && read->pid == pid && read->labels.count == labels->count);
     for (size_t i = 0; i < labels->count; i++) {
         FUZZ_CHECK(!strcmp(read->labels.items[i].key, labels->items[i].key));
         FUZZ_CHECK(!strcmp(read->labels.items[i].value, labels->items[i].value));
@@ -102,7 +104,7 @@ static void check_same(const rpp_payload *read, const rpp_payload *written, cons
 static void check_damaged(uint8_t *file, size_t length, size_t at, uint8_t change)
 {
     rpp_payload *read = NULL;
-    bool harmless = at >= RPP_SPOOL_ATTEMPTS_OFFSET && at < RPP_SPOOL_ATTEMPTS_OFFSET + RPP_SPOOL_ATTEMPTS_BYTES;
+    bool harmless = at >= RPP_SPOOL_TRIES_OFFSET && at < RPP_SPOOL_TRIES_OFFSET + RPP_SPOOL_TRIES_BYTES;
     FUZZ_CHECK(read_copy(file, at, &read) == RPP_INVALID); /* cut there */
     file[at] ^= change;
     FUZZ_CHECK(read_copy(file, length, &read) == (harmless ? RPP_OK : RPP_INVALID));
@@ -128,7 +130,8 @@ static void try_round_trip(fuzz_input *input)
     written.samples = fuzz_number(input);
     written.cpu_ns = fuzz_number(input);
     written.wall_ns = fuzz_number(input);
-    written.attempts = (uint32_t)fuzz_number(input);
+    written.tries.begun = (uint32_t)fuzz_number(input);
+    written.tries.server_errors = written.tries.begun % 4;
     long pid = (long)fuzz_number(input);
     char *profile = fuzz_bytes(input, 200, &length);
     written.bytes = (uint8_t *)profile;

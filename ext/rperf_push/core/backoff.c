@@ -6,7 +6,7 @@
 
 #include "clock.h"
 
-#define SERVER_ERROR_RETRIES 2u /* after a 500: it may be the payload itself that breaks the server */
+#define SERVER_ERROR_RETRIES 2u /* it may be the payload itself that breaks the server */
 #define RETRY_AFTER_MAX_S UINT64_C(3600)
 #define MOST_WAIT_NS (UINT64_MAX / 4) /* so that nothing overflows */
 
@@ -17,21 +17,21 @@ static rpp_verdict judge_unknown_outcome(const rpp_backoff_policy *policy, const
     return policy->resend_unconfirmed && !attempt->permanent ? RPP_VERDICT_RETRY : RPP_VERDICT_UNCONFIRMED;
 }
 
-static rpp_verdict judge_status(const rpp_backoff_policy *policy, const rpp_attempt *attempt, uint32_t attempts)
+static rpp_verdict judge_status(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_tries tries)
 {
     int status = attempt->http_status;
     if (status >= 200 && status <= 299) return RPP_VERDICT_DELIVERED;
     if (status == 504) return judge_unknown_outcome(policy, attempt);
     if (attempt->permanent) return RPP_VERDICT_REJECTED;
     if (status == 408 || status == 429 || status == 502 || status == 503) return RPP_VERDICT_RETRY;
-    if (status == 500) return attempts <= SERVER_ERROR_RETRIES ? RPP_VERDICT_RETRY : RPP_VERDICT_GIVEN_UP;
+    if (status == 500) return tries.server_errors <= SERVER_ERROR_RETRIES ? RPP_VERDICT_RETRY : RPP_VERDICT_GIVEN_UP;
     return RPP_VERDICT_REJECTED;
 }
 
-static rpp_verdict judge(const rpp_backoff_policy *policy, const rpp_attempt *attempt, uint32_t attempts)
+static rpp_verdict judge(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_tries tries)
 {
     switch (attempt->end) {
-    case RPP_END_ANSWERED: return judge_status(policy, attempt, attempts);
+    case RPP_END_ANSWERED: return judge_status(policy, attempt, tries);
     case RPP_END_NOT_SENT:
     case RPP_END_IO_ERROR: return attempt->permanent ? RPP_VERDICT_REJECTED : RPP_VERDICT_RETRY;
     case RPP_END_NO_ANSWER: return judge_unknown_outcome(policy, attempt);
@@ -51,10 +51,10 @@ static rpp_verdict out_of_tries(const rpp_attempt *attempt)
 
 /* --- the time ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t exponential_ns(const rpp_backoff_policy *policy, uint32_t attempts)
+static uint64_t exponential_ns(const rpp_backoff_policy *policy, uint32_t failures)
 {
     uint64_t wait_ns = policy->first_ns;
-    for (uint32_t i = 1; i < attempts && wait_ns < policy->max_ns && wait_ns < MOST_WAIT_NS; i++) {
+    for (uint32_t i = 1; i < failures && wait_ns < policy->max_ns && wait_ns < MOST_WAIT_NS; i++) {
         wait_ns = wait_ns > MOST_WAIT_NS / 2 ? MOST_WAIT_NS : wait_ns * 2;
     }
     if (wait_ns > policy->max_ns) wait_ns = policy->max_ns;
@@ -76,15 +76,16 @@ uint64_t rpp_backoff_due_ns(const rpp_backoff_policy *policy, uint32_t failures,
     return wait_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + wait_ns;
 }
 
-rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attempt *attempt, uint32_t attempts,
+rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_tries tries,
                                uint64_t now_ns, uint64_t *random, uint64_t *due_ns)
 {
-    rpp_verdict verdict = judge(policy, attempt, attempts);
+    rpp_verdict verdict = judge(policy, attempt, tries);
     if (verdict != RPP_VERDICT_RETRY) return verdict;
-    if (policy->max_attempts && attempts >= policy->max_attempts) return out_of_tries(attempt);
+    if (policy->max_tries && tries.begun >= policy->max_tries) return out_of_tries(attempt);
 
     /* The few tries after a 500 are spread wide, so that a short outage that shows as 500 costs nothing. */
-    uint32_t step = attempt->end == RPP_END_ANSWERED && attempt->http_status == 500 ? 2 * attempts + 1 : attempts;
+    bool server_error = attempt->end == RPP_END_ANSWERED && attempt->http_status == 500;
+    uint32_t step = server_error ? 2 * tries.server_errors + 1 : tries.begun;
     *due_ns = rpp_backoff_due_ns(policy, step, attempt->retry_after_ns, now_ns, random);
     return RPP_VERDICT_RETRY;
 }

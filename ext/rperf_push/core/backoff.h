@@ -28,6 +28,12 @@ typedef struct rpp_attempt {
     uint64_t retry_after_ns;  /* 0: not said */
 } rpp_attempt;
 
+/* The tries of one payload so far, this one included. */
+typedef struct rpp_tries {
+    uint32_t begun;
+    uint32_t server_errors; /* of these, answered 500 */
+} rpp_tries;
+
 typedef enum rpp_verdict {
     RPP_VERDICT_DELIVERED,
     RPP_VERDICT_RETRY,       /* at *due_ns */
@@ -39,12 +45,12 @@ typedef enum rpp_verdict {
 
 typedef struct rpp_backoff_policy {
     uint64_t first_ns, max_ns; /* exponential: first, twice that, ... at most max; each with jitter of +-25 % */
-    uint32_t max_attempts;     /* 0: as long as it is young enough */
+    uint32_t max_tries;        /* 0: as long as it is young enough */
     bool resend_unconfirmed;
 } rpp_backoff_policy;
 
-/* `attempts` counts this one. `random` is advanced. */
-rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attempt *attempt, uint32_t attempts,
+/* `random` is advanced. */
+rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_tries tries,
                                uint64_t now_ns, uint64_t *random, uint64_t *due_ns);
 
 /* When to try after so many failures in a row. `random` is advanced. */

@@ -180,6 +180,14 @@ static bool is_tls_error(CURLcode code)
     }
 }
 
+/* What a proxy answered to CONNECT instead of a way to the server: then nothing of the request has gone out. 0: no such. */
+static long proxy_refusal(CURL *easy)
+{
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &status);
+    return status >= 300 ? status : 0;
+}
+
 /* Only texts that can not hold credentials: libcurl's own detail is shown for TLS alone. */
 static void describe(rpp_http_transfer *transfer, CURL *easy, CURLcode code)
 {
@@ -191,7 +199,10 @@ static void describe(rpp_http_transfer *transfer, CURL *easy, CURLcode code)
     curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
     rpp_url_host(transfer->request->url, host, sizeof host);
 
-    if (response->timed_out && !response->connected) {
+    if (proxy_refusal(easy)) {
+        snprintf(error, size, "the proxy answered HTTP %ld to CONNECT for %s%s", proxy_refusal(easy), host,
+                 proxy_refusal(easy) == 407 ? " (check the user and password of the proxy)" : "");
+    } else if (response->timed_out && !response->connected) {
         snprintf(error, size, "no connection to %s within %.1f s", host, seconds);
     } else if (response->timed_out && !response->attempt.sent_whole) {
         snprintf(error, size, "%s had not read the request within %.1f s", host, seconds);
@@ -245,7 +256,10 @@ rpp_status rpp_http_transfer_conclude(rpp_http_transfer *transfer, CURL *easy, r
     attempt->end = end == RPP_TRANSFER_INTERRUPTED ? RPP_END_ABORTED
                    : attempt->sent_whole           ? RPP_END_NO_ANSWER
                                                    : RPP_END_NOT_SENT;
-    attempt->permanent = code == CURLE_URL_MALFORMAT || (code == CURLE_UNSUPPORTED_PROTOCOL && !connected);
+    long refusal = proxy_refusal(easy);
+    bool refused_for_good = refusal >= 400 && refusal <= 499 && refusal != 408 && refusal != 429;
+    attempt->permanent =
+        code == CURLE_URL_MALFORMAT || (code == CURLE_UNSUPPORTED_PROTOCOL && !connected) || refused_for_good;
     response->timed_out = timed_out;
     response->tls_error = is_tls_error(code);
     response->connected = connected;

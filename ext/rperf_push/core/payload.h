@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backoff.h"
 #include "settings.h"
 #include "status.h"
 
@@ -19,7 +20,7 @@ typedef struct rpp_payload {
     uint64_t sequence;                /* order of sealing in this process, from 1 */
     uint64_t samples, cpu_ns, wall_ns; /* what it holds */
     uint64_t due_ns;                  /* monotonic: not before; 0 = now */
-    uint32_t attempts;                /* sends begun so far */
+    rpp_tries tries;                  /* so far */
     rpp_pairs labels;                 /* of its series; empty: what the settings say */
     long pid;                         /* of the process that sealed it; 0: this one */
     struct rpp_payload *next;         /* for the queue that holds it */

@@ -399,16 +399,16 @@ void rpp_spool_remove(rpp_spool *self)
     rpp_spool_report_gone(&self->report, name.bytes);
 }
 
-rpp_status rpp_spool_give_back(rpp_spool *self, uint32_t attempts)
+rpp_status rpp_spool_give_back(rpp_spool *self, rpp_tries tries)
 {
-    uint8_t bytes[RPP_SPOOL_ATTEMPTS_BYTES];
+    uint8_t bytes[RPP_SPOOL_TRIES_BYTES];
     rpp_spool_claim *claim = &self->own.claim;
     rpp_spool_name name = claim->name;
     struct stat status;
     int directory = open_again(self);
-    rpp_spool_file_put_attempts(attempts, bytes);
+    rpp_spool_file_put_tries(tries, bytes);
     bool good = directory >= 0 && fstat(claim->fd, &status) == 0 && status.st_nlink > 0 &&
-                pwrite(claim->fd, bytes, sizeof bytes, RPP_SPOOL_ATTEMPTS_OFFSET) == (ssize_t)sizeof bytes;
+                pwrite(claim->fd, bytes, sizeof bytes, RPP_SPOOL_TRIES_OFFSET) == (ssize_t)sizeof bytes;
     if (good && name.state == RPP_SPOOL_SENDING) {
         good = rpp_spool_claim_rename(directory, claim, RPP_SPOOL_READY) == RPP_OK;
     }

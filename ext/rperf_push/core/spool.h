@@ -60,8 +60,8 @@ bool rpp_spool_has_claim(const rpp_spool *spool);
 void rpp_spool_sending(rpp_spool *spool);
 /* The payload has ended (payloads_unspooled). */
 void rpp_spool_remove(rpp_spool *spool);
-/* With its attempts so far. RPP_IO: it is no more in the spool (payloads_unspooled); only the caller has it. */
-RPP_NODISCARD rpp_status rpp_spool_give_back(rpp_spool *spool, uint32_t attempts);
+/* With its tries so far. RPP_IO: it is no more in the spool (payloads_unspooled); only the caller has it. */
+RPP_NODISCARD rpp_status rpp_spool_give_back(rpp_spool *spool, rpp_tries tries);
 
 /* In a forked child: lets go of the parent's claim without touching it. */
 void rpp_spool_forget_after_fork(rpp_spool *spool);

@@ -15,6 +15,7 @@
 #define LABELS_AT     96u
 #define LABELS_MAX    (1u << 20)
 #define LENGTHS_BYTES 8u
+#define BEGUN_MAX     0xffffffu
 
 static const char magic[8] = {'R', 'P', 'P', 'S', 'P', 'O', 'O', 'L'};
 static const char *const states[] = {"ready", "sending", "writing"};
@@ -132,7 +133,7 @@ rpp_status rpp_spool_file_head(const rpp_payload *payload, const rpp_pairs *labe
                                 payload->cpu_ns,     payload->wall_ns,  (uint64_t)pid};
     memcpy(bytes, magic, sizeof magic);
     put32(bytes + 8, VERSION);
-    rpp_spool_file_put_attempts(payload->attempts, bytes + RPP_SPOOL_ATTEMPTS_OFFSET);
+    rpp_spool_file_put_tries(payload->tries, bytes + RPP_SPOOL_TRIES_OFFSET);
     put32(bytes + CHECKED_FROM, (uint32_t)labelled);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put64(bytes + 24 + 8 * i, numbers[i]);
     put_labels(bytes + LABELS_AT, labels);
@@ -143,9 +144,11 @@ rpp_status rpp_spool_file_head(const rpp_payload *payload, const rpp_pairs *labe
     return RPP_OK;
 }
 
-void rpp_spool_file_put_attempts(uint32_t attempts, uint8_t bytes[RPP_SPOOL_ATTEMPTS_BYTES])
+void rpp_spool_file_put_tries(rpp_tries tries, uint8_t bytes[RPP_SPOOL_TRIES_BYTES])
 {
-    put32(bytes, attempts);
+    uint32_t begun = tries.begun < BEGUN_MAX ? tries.begun : BEGUN_MAX;
+    uint32_t server_errors = tries.server_errors < UINT8_MAX ? tries.server_errors : UINT8_MAX;
+    put32(bytes, begun | server_errors << 24);
 }
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
@@ -191,7 +194,8 @@ rpp_status rpp_spool_file_read(uint8_t *bytes, size_t length, rpp_payload **payl
         rpp_payload_free(read);
         return status;
     }
-    read->attempts = get32(bytes + RPP_SPOOL_ATTEMPTS_OFFSET);
+    read->tries = (rpp_tries){.begun = get32(bytes + RPP_SPOOL_TRIES_OFFSET) & BEGUN_MAX,
+                              .server_errors = bytes[RPP_SPOOL_TRIES_OFFSET + 3]};
     read->time_ns = get64(bytes + 32);
     read->duration_ns = get64(bytes + 40);
     read->raw_length = (size_t)get64(bytes + 48);

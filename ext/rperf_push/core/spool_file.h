@@ -6,15 +6,16 @@
  *            sending   the request may have gone out
  *            writing   not whole yet
  *
- *   0  "RPPSPOOL"          8  version      12  sends begun so far      16  CRC-32 of all from byte 20 on
+ *   0  "RPPSPOOL"          8  version      12  tries so far            16  CRC-32 of all from byte 20 on
  *   20 length of the labels               24  length of the profile   32  time_ns      40  duration_ns
  *   48 raw_length         56  sequence    64  samples                 72  cpu_ns       80  wall_ns      88  pid
  *   96 the labels: for each the lengths of name and value, name, value; then the profile, a gzip pprof
  *
- * Numbers are little-endian, of 4 bytes up to byte 24 and in the labels, else of 8. Nothing else is written: no address, no
+ * Numbers are little-endian, of 4 bytes up to byte 24 and in the labels, else of 8; of the tries, 3 bytes count those begun
+ * and the last one those answered 500. Nothing else is written: no address, no
  * header, no credentials.
  *
- * Properties  what was cut, or changed anywhere but in the number of sends, is told from what is whole.
+ * Properties  what was cut, or changed anywhere but in the number of tries, is told from what is whole.
  */
 #ifndef RPP_SPOOL_FILE_H
 #define RPP_SPOOL_FILE_H
@@ -28,8 +29,8 @@
 #define RPP_SPOOL_NAME_MAX 128u
 #define RPP_SPOOL_FILE_MAX (80u << 20) /* larger is none of ours */
 
-#define RPP_SPOOL_ATTEMPTS_OFFSET 12
-#define RPP_SPOOL_ATTEMPTS_BYTES  4u
+#define RPP_SPOOL_TRIES_OFFSET 12
+#define RPP_SPOOL_TRIES_BYTES  4u
 
 typedef enum rpp_spool_state { RPP_SPOOL_READY, RPP_SPOOL_SENDING, RPP_SPOOL_WRITING } rpp_spool_state;
 
@@ -51,7 +52,7 @@ int rpp_spool_name_compare(const rpp_spool_name *a, const rpp_spool_name *b);
 /* All that comes before the profile's bytes. Free with rpp_free. */
 RPP_NODISCARD rpp_status rpp_spool_file_head(const rpp_payload *payload, const rpp_pairs *labels, long pid,
                                              uint8_t **head, size_t *length);
-void rpp_spool_file_put_attempts(uint32_t attempts, uint8_t bytes[RPP_SPOOL_ATTEMPTS_BYTES]);
+void rpp_spool_file_put_tries(rpp_tries tries, uint8_t bytes[RPP_SPOOL_TRIES_BYTES]);
 /* Takes the bytes of a whole file, on every path. RPP_INVALID: cut, damaged or foreign. */
 RPP_NODISCARD rpp_status rpp_spool_file_read(uint8_t *bytes, size_t length, rpp_payload **payload);
 

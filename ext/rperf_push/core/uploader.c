@@ -22,6 +22,9 @@
 #define STACK_BYTES (1024u * 1024u)
 /* An interrupted client returns within milliseconds; a disk may take longer. */
 #define AFTER_INTERRUPT_NS RPP_NS_PER_S
+/* At the end nobody waits for a backend that is not there, but for one that has just gone, which may be a hiccup. */
+#define JUST_GONE_NS RPP_NS_PER_S
+#define LAST_PAUSE_NS (250 * RPP_NS_PER_MS)
 
 struct rpp_uploader {
     rpp_uploader_options options;
@@ -36,6 +39,7 @@ struct rpp_uploader {
         rpp_upload_report report;
         uint32_t failures; /* tries in a row that were worth another; more than 0: the backend is away */
         bool backlog; /* the spool gave a payload when it was last asked */
+        uint64_t absent_since_ns; /* the first of the tries in a row that reached nobody; 0: the last one did */
     } thread_data;
 
     pthread_mutex_t lock;
@@ -83,7 +87,7 @@ static bool keep_on_disk(rpp_uploader *self)
     rpp_spool *spool = self->options.spool;
     if (!spool) return false;
     rpp_payload *payload = self->synced.in_hand;
-    rpp_status status = rpp_spool_has_claim(spool) ? rpp_spool_give_back(spool, payload->attempts)
+    rpp_status status = rpp_spool_has_claim(spool) ? rpp_spool_give_back(spool, payload->tries)
                                                    : rpp_spool_put(spool, payload);
     if (status != RPP_OK) return false;
     pthread_mutex_lock(&self->lock);
@@ -135,6 +139,13 @@ static uint64_t try_deadline_ns(rpp_uploader *self)
     return deadline;
 }
 
+static void note_presence(rpp_uploader *self, rpp_attempt_end end, uint64_t now_ns)
+{
+    bool absent = end == RPP_END_NOT_SENT || end == RPP_END_IO_ERROR;
+    if (!absent) self->thread_data.absent_since_ns = 0;
+    if (absent && !self->thread_data.absent_since_ns) self->thread_data.absent_since_ns = now_ns;
+}
+
 /* Sets the next try. Whoever waits for it gets a short one, unless the backend asked for peace. */
 static void wait_for_next_try(rpp_uploader *self, const rpp_delivery *delivery, uint64_t hurries, uint64_t now_ns,
                               uint64_t due_ns)
@@ -145,6 +156,10 @@ static void wait_for_next_try(rpp_uploader *self, const rpp_delivery *delivery, 
     bool hurried = (self->synced.flushes || self->synced.stopping) && !few_tries;
     uint64_t soon = now_ns + self->options.backoff.first_ns;
     if (hurried && !delivery->attempt.retry_after_ns && soon < due_ns) due_ns = soon;
+    uint64_t absent_since_ns = self->thread_data.absent_since_ns;
+    if (self->synced.stopping && absent_since_ns) {
+        due_ns = now_ns - absent_since_ns < JUST_GONE_NS ? now_ns + LAST_PAUSE_NS : UINT64_MAX;
+    }
     if (self->synced.hurries != hurries) due_ns = 0; /* asked for while the try was under way */
     if (self->options.spool) self->synced.rest_until_ns = due_ns;
     if (!on_disk) self->synced.in_hand->due_ns = due_ns;
@@ -161,16 +176,18 @@ static void try_payload(rpp_uploader *self, rpp_payload *payload, uint64_t hurri
         return;
     }
 
-    payload->attempts++;
+    payload->tries.begun++;
     if (self->backend->deliver(self->backend, payload, try_deadline_ns(self), &delivery) != RPP_OK) {
         delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR, .message = "out of memory"};
     }
+    if (delivery.attempt.end == RPP_END_ANSWERED && delivery.attempt.http_status == 500) payload->tries.server_errors++;
     uint64_t now = monotonic_ns(self);
-    rpp_verdict verdict = rpp_backoff_decide(&self->options.backoff, &delivery.attempt, payload->attempts, now,
+    note_presence(self, delivery.attempt.end, now);
+    rpp_verdict verdict = rpp_backoff_decide(&self->options.backoff, &delivery.attempt, payload->tries, now,
                                              &self->thread_data.random, &due_ns);
     if (verdict == RPP_VERDICT_ABORTED && self->options.spool) verdict = RPP_VERDICT_RETRY; /* by whoever comes next */
     self->thread_data.failures = verdict == RPP_VERDICT_RETRY ? self->thread_data.failures + 1 : 0;
-    if (self->thread_data.failures > payload->attempts) { /* an outage that outlasts payloads gets no more tries for it */
+    if (self->thread_data.failures > payload->tries.begun) { /* an outage that outlasts payloads gets no more tries for it */
         uint64_t later_ns = rpp_backoff_due_ns(&self->options.backoff, self->thread_data.failures,
                                                delivery.attempt.retry_after_ns, now, &self->thread_data.random);
         if (later_ns > due_ns) due_ns = later_ns;
@@ -275,14 +292,10 @@ static next_step choose_step(rpp_uploader *self)
         step.hurries = self->synced.hurries;
     } else if (payload) {
         step.wait_ns = payload->due_ns;
-    } else if (self->synced.stopping && step.wait_ns == UINT64_MAX) {
-        step.done = true;
-    } else if (self->options.spool && step.wait_ns == UINT64_MAX) {
+    } else if (self->options.spool && !self->synced.stopping && step.wait_ns == UINT64_MAX) {
         note_idle(self, now, &step.wait_ns);
     }
-    if (self->synced.stopping && step.wait_ns > self->synced.stop_deadline_ns) {
-        step.wait_ns = self->synced.stop_deadline_ns;
-    }
+    if (self->synced.stopping && !step.payload && step.wait_ns > self->synced.stop_deadline_ns) step.done = true;
 done:
     pthread_mutex_unlock(&self->lock);
     return step;

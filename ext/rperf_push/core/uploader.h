@@ -12,7 +12,8 @@
  *   there were no spool.
  *
  * Lifecycle
- *   new -> start -> ... -> stop: tries what is left until the deadline, then gives up -> free.
+ *   new -> start -> ... -> stop: tries what is left until the deadline, then gives up -> free. It gives up earlier when the
+ *   next try would come later than that, or when the backend has not been there for a second.
  *
  * Threads    flush and stop: any ordinary thread.
  */
@@ -44,7 +45,7 @@ RPP_NODISCARD rpp_status rpp_uploader_start(rpp_uploader *uploader);
  * empty. RPP_TIMEOUT: the deadline
  * (monotonic) passed first. RPP_IO: something of it was dropped or stayed unconfirmed. */
 RPP_NODISCARD rpp_status rpp_uploader_flush(rpp_uploader *uploader, uint64_t deadline_ns);
-/* Sends what is left until the deadline, then interrupts the client and joins. What remains goes to the spool or is counted
+/* Sends what is left until the deadline at the latest, then interrupts the client and joins. What remains goes to the spool or is counted
  * (payloads_dropped_shutdown, or unconfirmed when it had gone out whole). RPP_TIMEOUT: the thread did not end (must not free). */
 RPP_NODISCARD rpp_status rpp_uploader_stop(rpp_uploader *uploader, uint64_t deadline_ns);
 void rpp_uploader_free(rpp_uploader *uploader);

@@ -7,11 +7,16 @@ module RperfPush
     class Advice
       GRAFANA_CLOUD = /\.grafana\.net(?::\d+)?(?:\/|\z)/
 
+      PROXY_ACCESS = "The proxy wants a user and a password: proxy = http://user:password@host:port."
+
       CONNECTION = {
         /\Acould not resolve host/ =>
           "That name is not known on this machine: look for a spelling mistake in server_address. In a container, the name must " \
           "be known in the container's network.",
         /\Acould not resolve the proxy/ => "Look at the option proxy, and at http_proxy and https_proxy in the environment.",
+        /\Athe proxy answered HTTP 407/ => PROXY_ACCESS,
+        /\Athe proxy answered/ =>
+          "The proxy does not lead to that address: look at server_address, at the option proxy, and at no_proxy in the environment.",
         /\Acould not connect to .*: Connection refused/ =>
           "Nothing listens there: is the server running, and is the port of server_address right (Pyroscope 4040, Parca 7070)? " \
           "In a container, localhost is the container itself.",
@@ -49,7 +54,7 @@ module RperfPush
         404 => "Something answers there, but it is not what the backend expects: look at the path in server_address. Pyroscope " \
                "behind a proxy often has a prefix; versions before 1.0 want backend pyroscope_ingest, Parca wants backend parca.",
         405 => "Something answers there, but takes no uploads at that path: look at server_address and backend.",
-        407 => "The proxy wants a user and a password: proxy = http://user:password@host:port.",
+        407 => PROXY_ACCESS,
         408 => "The server gave up waiting for the request: look at proxies in between.",
         413 => "A proxy in between allows smaller requests only (nginx: client_max_body_size, 8m is enough).",
         415 => "A proxy changes the Content-Type, or server_address is not that of the backend.",
