@@ -2,6 +2,7 @@
 
 require "openssl"
 require "socket"
+require_relative "certificates"
 
 # TLS in front of a plain server on loopback, with a certificate of its own making.
 class TlsFront
@@ -16,10 +17,9 @@ class TlsFront
   # @param from [Time] and to: when it is valid
   def initialize(port, name: "IP:127.0.0.1", from: Time.now - 60, to: Time.now + 3600)
     @port = port
-    @key = OpenSSL::PKey::EC.generate("prime256v1")
-    @certificate = sign(name, from, to)
+    @certificate, key = Certificates.sign("rperf-push test", names: name, from:, to:)
     @listener = TCPServer.new("127.0.0.1", 0)
-    @context = OpenSSL::SSL::SSLContext.new.tap { |context| context.add_certificate(@certificate, @key) }
+    @context = OpenSSL::SSL::SSLContext.new.tap { |context| context.add_certificate(@certificate, key) }
     @accepting = Thread.new { loop { serve_in_thread(@listener.accept) } }
     @accepting.report_on_exception = false # the listener is closed by stop
   end
@@ -32,20 +32,6 @@ class TlsFront
   end
 
   private
-
-  def sign(name, from, to)
-    certificate = OpenSSL::X509::Certificate.new
-    certificate.version = 2
-    certificate.serial = 1
-    certificate.subject = certificate.issuer = OpenSSL::X509::Name.parse("/CN=rperf-push test")
-    certificate.public_key = @key
-    certificate.not_before = from
-    certificate.not_after = to
-    extensions = OpenSSL::X509::ExtensionFactory.new(certificate, certificate)
-    certificate.add_extension(extensions.create_extension("basicConstraints", "CA:TRUE", true))
-    certificate.add_extension(extensions.create_extension("subjectAltName", name))
-    certificate.sign(@key, "SHA256")
-  end
 
   def serve_in_thread(socket)
     Thread.new do

@@ -11,10 +11,12 @@ def request
   started = now
   RperfPush.label(endpoint: "GET /work") { 5_000.times { |number| Math.sqrt(number) } }
   $slowest = [$slowest, now - started].max
+  $requests += 1
 end
 
 $stdout.sync = true
 $slowest = 0
+$requests = 0
 RperfPush.configure! { |config| config.application_name = "worker" }
 Thread.new do
   loop do
