@@ -210,10 +210,22 @@ static bool send_zeros(connection *self, const loopback_step *step)
     return true;
 }
 
+/* The connection is done then. */
+static bool send_raw(connection *self, const loopback_step *step)
+{
+    char block[65536];
+    size_t length = step->endless ? strlen(step->endless) : 0, filled = 0;
+    for (; length && filled + length <= sizeof block; filled += length) memcpy(block + filled, step->endless, length);
+    bool taken = transmit(self, step->raw, strlen(step->raw));
+    while (taken && filled) taken = transmit(self, block, filled);
+    return false;
+}
+
 /* False when the connection is done. */
 static bool answer(connection *self, const loopback_step *step)
 {
     size_t length = !step->body ? 0 : step->body_length ? step->body_length : strlen(step->body);
+    if (step->raw) return send_raw(self, step);
     if (step->delay_ms && !wait_readable(self->server, -1, (int)step->delay_ms)) return false;
     if (step->hang == LOOPBACK_IN_STATUS || step->reset == LOOPBACK_IN_STATUS || step->close == LOOPBACK_IN_STATUS) {
         if (transmit(self, "HTTP/1.", 7)) ends(self, step, LOOPBACK_IN_STATUS);

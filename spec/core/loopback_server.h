@@ -34,6 +34,8 @@ typedef struct loopback_step {
     unsigned read_pause_ms; /* after each 64 KiB of the request */
     unsigned write_pause_ms; /* after each byte of the answer's head */
     uint64_t huge;         /* a body of so many zeros instead */
+    const char *raw;       /* all of the answer, instead */
+    const char *endless;   /* behind it, again and again until the client goes away */
     bool chunked, http10;
 } loopback_step;
 

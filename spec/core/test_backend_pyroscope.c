@@ -193,6 +193,17 @@ TEST(the_servers_message_reaches_the_user)
     CHECK_STR(answered(400, "application/json", "{\"message\":\"\\u0041\\u00e4\\ud83d\"}").message, "HTTP 400: A??");
 }
 
+TEST(a_server_that_repeats_the_credentials_is_not_quoted_with_them)
+{
+    rpp_settings with_token = {.application_name = "shop", .server_address = "http://h", .auth_token = "t0ken-abc"};
+    fake_http_client http;
+    fake_http_client_init(&http);
+    fake_http_client_answer(&http, 401, "application/json", "{\"message\":\"no access for t0ken-abc\"}");
+    rpp_delivery delivery = deliver(&with_token, &http);
+    CHECK(strstr(delivery.message, "HTTP 401: no access for *********"));
+    fake_http_client_destroy(&http);
+}
+
 TEST(hints_say_what_to_do)
 {
     CHECK(strstr(answered(401, "application/json", "{\"message\":\"no org id\"}").message,
@@ -251,6 +262,10 @@ TEST(every_allocation_may_fail)
         rpp_alloc_fail_at(0);
         if (backend) backend->free(backend);
         fake_http_client_destroy(&http);
+        if (failed && status == RPP_OK) { /* the request had its answer by then */
+            CHECK_STR(delivery.message, "HTTP 400");
+            continue;
+        }
         CHECK_INT(status, failed ? RPP_NO_MEMORY : RPP_OK);
         if (!failed) return;
     }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "alloc.h"
 #include "clock.h"
@@ -378,6 +379,59 @@ TEST(a_gigabyte_of_answer_is_cut_at_64_kib)
         CHECK_INT(s.response.body[RPP_HTTP_BODY_MAX], 0);
         tear_down(&s);
     }
+}
+
+/* Deep in a hostile answer there is an end: its size, or the time. */
+TEST(an_answer_without_end_ends_all_the_same)
+{
+    static const struct {
+        loopback_step step;
+        rpp_attempt_end end;
+    } cases[] = {
+        {{.raw = "HTTP/1.1 200 OK\r\n", .endless = "X-More: and more\r\n"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nX-More: ", .endless = "x"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4", .endless = ";more=more"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .endless = "1\r\nx\r\n"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", .endless = "X-Trailer: 1\r\n"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .endless = "ffffffffffffffff"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", .endless = "no gzip"}, RPP_END_ANSWERED},
+        {{.raw = "", .endless = "HTTP/1.1 100 Continue\r\n\r\n"}, RPP_END_NO_ANSWER},
+        {{.raw = "", .endless = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"}, RPP_END_NO_ANSWER},
+        {{.raw = "HTTP/1.1 ", .endless = "1"}, RPP_END_NO_ANSWER},
+        {{.raw = "", .endless = "\x01\x02\xff no HTTP"}, RPP_END_NO_ANSWER},
+        {{.raw = "", .endless = "\n"}, RPP_END_NO_ANSWER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene s = {0};
+        set_up(&s, &cases[i].step, 1);
+        uint64_t begin = rpp_monotonic_ns();
+        go(&s, 1000);
+        if (rpp_monotonic_ns() - begin > 10 * RPP_NS_PER_S) FAIL("case %zu took its time", i);
+        if (s.response.attempt.end != cases[i].end) FAIL("case %zu ended as %d", i, (int)s.response.attempt.end);
+        CHECK(s.response.attempt.sent_whole && s.response.body_length <= RPP_HTTP_BODY_MAX);
+        tear_down(&s);
+    }
+}
+
+TEST(a_gzip_bomb_fills_no_more_than_64_kib)
+{
+    enum { RAW = 64 * 1024 * 1024 };
+    static uint8_t bomb[RAW / 512];
+    uint8_t *zeros = calloc(1, RAW);
+    z_stream stream = {.next_in = zeros, .avail_in = RAW, .next_out = bomb, .avail_out = sizeof bomb};
+    CHECK_INT(deflateInit2(&stream, 9, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
+    CHECK_INT(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    scene s = {0};
+    const loopback_step step = {
+        .status = 400, .headers = "Content-Encoding: gzip\r\n", .body = (char *)bomb, .body_length = stream.total_out};
+    set_up(&s, &step, 1);
+    go(&s, 20000);
+    CHECK_INT(s.response.attempt.http_status, 400);
+    CHECK_INT(s.response.body_length, RPP_HTTP_BODY_MAX);
+    CHECK(!s.response.timed_out);
+    tear_down(&s);
+    deflateEnd(&stream);
+    free(zeros);
 }
 
 TEST(a_redirect_is_an_answer_and_credentials_stay_here)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "pyroscope_double/http_message"
+require_relative "backend_double/http_message"
 
 # A server on loopback that does to each request what a test says, below HTTP if need be, and keeps what it was sent.
 #
@@ -10,7 +10,7 @@ require_relative "pyroscope_double/http_message"
 #   server.answer                                                              # from now on takes everything
 class ScriptedServer
   OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-  Request = PyroscopeDouble::HttpRequest
+  Request = BackendDouble::HttpRequest
 
   attr_reader :port
 

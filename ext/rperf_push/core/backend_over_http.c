@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "secrets.h"
 
 /* The rate limit's bucket holds 2 MiB uncompressed: what is larger is refused for ever. Samples: 16,000. Age: an hour. */
 const rpp_backend_limits rpp_pyroscope_limits = {
@@ -56,6 +57,7 @@ rpp_status rpp_backend_over_http_post(rpp_backend_over_http *self, const rpp_htt
     rpp_http_response response = {0};
     rpp_status status = self->http->perform(self->http, request, &response);
     if (status != RPP_OK) return status;
+    if (response.body) rpp_secrets_hide(self->settings, response.body);
     rpp_delivery_from_response(delivery, &response);
     if (delivery->attempt.end == RPP_END_ANSWERED && *delivery->message) {
         rpp_delivery_add_hint(delivery, hint_for(delivery->attempt.http_status, hints));

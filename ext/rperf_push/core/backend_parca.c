@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "backend_over_http.h"
+#include "base64.h"
 #include "json_text.h"
 #include "pairs.h"
 
@@ -23,28 +24,6 @@ typedef struct parca {
 static rpp_status write_text(rpp_byte_sink *sink, const char *text)
 {
     return rpp_byte_sink_write(sink, text, strlen(text));
-}
-
-static rpp_status write_base64(rpp_byte_sink *sink, const uint8_t *bytes, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char block[4096];
-    size_t used = 0;
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        uint32_t group = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0);
-        block[used++] = digits[group >> 18];
-        block[used++] = digits[group >> 12 & 63];
-        block[used++] = left > 1 ? digits[group >> 6 & 63] : '=';
-        block[used++] = left > 2 ? digits[group & 63] : '=';
-        if (used == sizeof block || left <= 3) {
-            rpp_status status = rpp_byte_sink_write(sink, block, used);
-            if (status != RPP_OK) return status;
-            used = 0;
-        }
-    }
-    return RPP_OK;
 }
 
 static rpp_status write_label(rpp_byte_sink *sink, const char *key, const char *value)
@@ -65,7 +44,7 @@ static rpp_status write_body(rpp_byte_sink *sink, const rpp_pairs *labels, const
         if (status == RPP_OK) status = write_label(sink, labels->items[i].key, labels->items[i].value);
     }
     if (status == RPP_OK) status = write_text(sink, "]},\"samples\":[{\"rawProfile\":\"");
-    if (status == RPP_OK) status = write_base64(sink, payload->bytes, payload->length);
+    if (status == RPP_OK) status = rpp_base64_write(sink, payload->bytes, payload->length);
     return status == RPP_OK ? write_text(sink, "\"}]}],\"normalized\":true}") : status;
 }
 
