@@ -22,7 +22,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
     @stage = FaultStage.new
     @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @stage.server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60")
     @app.run("RperfPush.flush")
-    @memory = memory
+    @memory = app.most_memory
   end
 
   after(:all) do
@@ -32,19 +32,13 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
 
   attr_reader :app, :stage
 
-  # The most that it ever took, in MiB
-  def memory = File.read("/proc/#{app.pid}/status")[/^VmHWM:\s+(\d+)/, 1].to_i / 1024
-
   # What was counted, logged and taken before it has nothing to do with what comes after.
   def configure(**settings)
-    settings = { upload_interval: 60, shutdown_timeout: 0.2, **settings }
-    app.run("RperfPush.configure! { |config| #{settings.map { |option, value| "config.#{option} = #{value.inspect}" }.join("; ")} }")
+    app.configure(upload_interval: 60, shutdown_timeout: 0.2, **settings)
     @before = app.stats
     @log_before = app.log.size
     @taken_before = stage.server.taken.size
   end
-
-  def flush(seconds) = app.run("RperfPush.flush(timeout: #{seconds})")
 
   # Since the last configuration
   def counted = app.stats.to_h { |name, value| [name, value.is_a?(Integer) ? value - @before[name].to_i : value] }
@@ -68,7 +62,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
 
     it "#{name}: #{fate}" do
       configure(**stage.set(name))
-      flush(0.1)
+      app.flush(0.1)
       stats = wait_for(fates[fate])
       expect(reasons.select { |counter| stats[counter].positive? }).to eq(reason)
       expect(stats).to include("payloads_sealed" => 1, "uploads_failed" => ended)
@@ -85,7 +79,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
 
       stage.mend
       if scene.mends # then what is sent again arrives, and so does the next one, each once
-        expect(flush(40)).to be(true), app.log
+        expect(app.flush(40)).to be(true), app.log
         expect(counted).to include("payloads_sealed" => 2, "payloads_delivered" => 2 - ended)
         expect(taken.map(&:body).uniq.size).to eq(taken.size)
         expect(taken.size).to eq(fate == "again" ? 2 : 1)
@@ -100,7 +94,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   ["status 429 with Retry-After in seconds", "status 503 with Retry-After as a date"].each do |name|
     it "#{name}: not before" do
       configure(**stage.set(name))
-      flush(0.1)
+      app.flush(0.1)
       wait_for("uploads_retried")
       refused = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       stage.server.answer
@@ -116,7 +110,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
    "status 500", "status 429 with Retry-After in seconds"].each do |name|
     it "#{name}: the shutdown takes no longer than shutdown_timeout" do
       configure(**stage.set(name), upload_timeout: 60, shutdown_timeout: 1)
-      flush(0.05)
+      app.flush(0.05)
       took = app.run("started = now; RperfPush.shutdown; now - started")
       expect(took).to be < 5
       stats = counted
@@ -129,7 +123,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
 
   it "a server that is not there is no reason to wait at the end" do
     configure(**stage.set("nothing listens there"), shutdown_timeout: 600)
-    flush(0.05)
+    app.flush(0.05)
     expect(app.run("started = now; RperfPush.shutdown; now - started")).to be < 60
     expect(counted["payloads_dropped_shutdown"]).to eq(counted["payloads_sealed"])
     wait_until("the line") { logged.grep(/the shutdown ended before all was sent \(could not connect to \S+: Connection refused\); profiles lost: \d+\z/).any? }
@@ -138,10 +132,10 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   it "all of them together neither take memory nor hold up the application" do
     FaultStage::SCENES.keys.grep(/1 GB/).each do |name|
       configure(**stage.set(name))
-      flush(20)
+      app.flush(20)
       stage.mend
     end
-    expect(memory - @memory).to be < 64
+    expect(app.most_memory - @memory).to be < 64
     expect(app.slowest_request).to be < 5
   end
 end

@@ -38,6 +38,20 @@ class WorkingProcess
     value
   end
 
+  # Replaces its configuration.
+  #
+  # @param settings [Hash{Symbol => Object}] options; those that are left out are the environment's
+  def configure(**settings)
+    run("RperfPush.configure! { |config| #{settings.map { |option, value| "config.#{option} = #{value.inspect}" }.join("; ")} }")
+  end
+
+  # @param timeout [Numeric] seconds
+  # @return [Boolean]
+  def flush(timeout = 20) = run("RperfPush.flush(timeout: #{timeout})")
+
+  # @return [Integer] the most memory that it ever took, in MiB
+  def most_memory = File.read("/proc/#{pid}/status")[/^VmHWM:\s+(\d+)/, 1].to_i / 1024
+
   # @return [Hash{String => Object}] RperfPush.stats
   def stats = run("RperfPush.stats")
 
