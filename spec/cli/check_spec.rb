@@ -4,6 +4,7 @@ require "socket"
 require "uri"
 require_relative "../support/parca_double"
 require_relative "../support/pyroscope_double"
+require_relative "../support/scripted_server"
 require_relative "../support/tls_front"
 
 RSpec.describe "rperf-push check" do
@@ -97,6 +98,30 @@ RSpec.describe "rperf-push check" do
       ended = check("http://pyroscope:4040", proxy: "http://user:Secret@proxy.invalid:3128")
       expect([ended.status, ended.err]).to match([1, /\Afailed: could not resolve the proxy's host\nLook at the option proxy/])
       expect(ended.all).not_to include("Secret")
+    end
+  end
+
+  describe "a proxy in between" do
+    def refusing(status)
+      proxy = ScriptedServer.new { |socket| ScriptedServer::Request.read(socket) && socket.write("HTTP/1.1 #{status} No\r\nContent-Length: 0\r\n\r\n") }
+      yield proxy.url
+    ensure
+      proxy&.stop
+    end
+
+    it "that wants a password is told, for plain HTTP and for TLS" do
+      refusing(407) do |proxy|
+        wanted = "The proxy wants a user and a password: proxy = http://user:password@host:port."
+        expect(check("http://pyroscope.invalid", proxy:).err).to match(/\Afailed: HTTP 407 .*\n#{wanted}\n\z/)
+        expect(check("https://pyroscope.invalid", proxy:).err).to match(/\Afailed: the proxy answered HTTP 407 to CONNECT for pyroscope.invalid.*\n#{wanted}\n\z/)
+      end
+    end
+
+    it "that does not lead there is told" do
+      refusing(503) do |proxy|
+        expect(check("https://pyroscope.invalid", proxy:).err)
+          .to match(/\Afailed: the proxy answered HTTP 503 to CONNECT for pyroscope.invalid\nThe proxy does not lead to that address: .*no_proxy/)
+      end
     end
   end
 

@@ -51,7 +51,7 @@
     X(payloads_dropped_too_old, "payloads older than the backend takes")                                               \
     X(payloads_dropped_rejected, "payloads the backend refused for good")                                              \
     X(payloads_dropped_retries, "payloads given up after too many tries")                                              \
-    X(payloads_dropped_shutdown, "payloads left when the shutdown deadline passed")                                    \
+    X(payloads_dropped_shutdown, "payloads left when the shutdown ended")                                    \
     X(payloads_dropped_spool_full, "payloads deleted from the full spool for newer ones")                              \
     X(payloads_dropped_damaged, "files of the spool found cut or changed, and deleted")                                \
     X(payloads_spooled, "payloads written to the spool")                                                               \
