@@ -570,7 +570,7 @@ static void fill_and_recover(scene *s, const char *words)
 /* In a child, whose mounts are its own and go with it, whatever becomes of it. */
 static void on_a_small_disk(scene *s)
 {
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("none", s->path, "tmpfs", 0, "size=64k,mode=0700") != 0) {
         fprintf(stderr, "no tmpfs here (%s): see the next test\n", strerror(errno));
         return;
