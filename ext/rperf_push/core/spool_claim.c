@@ -14,9 +14,9 @@
 #define STALE_S 60
 
 /* RPP_BUSY: somebody has it. */
-static rpp_status lock(int fd)
+static rpp_status lock(int fd, int how)
 {
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    while (flock(fd, LOCK_EX | how) != 0) {
         if (errno == EWOULDBLOCK) return RPP_BUSY;
         if (errno != EINTR) return RPP_IO;
     }
@@ -51,7 +51,7 @@ rpp_status rpp_spool_claim_take(int directory, const rpp_spool_name *name, rpp_s
 
     rpp_status status = fstat(fd, &opened) == 0 ? RPP_OK : RPP_IO;
     if (status == RPP_OK && (!S_ISREG(opened.st_mode) || opened.st_uid != geteuid())) status = RPP_BUSY;
-    if (status == RPP_OK) status = lock(fd);
+    if (status == RPP_OK) status = lock(fd, LOCK_NB);
     if (status == RPP_OK && !still_has_name(directory, text, &opened)) status = RPP_BUSY;
     if (status != RPP_OK) {
         close_quietly(fd);
@@ -69,7 +69,8 @@ rpp_status rpp_spool_claim_create(int directory, const rpp_spool_name *name, rpp
     created.fd = openat(directory, rpp_spool_name_text(&created.name, text),
                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (created.fd < 0) return RPP_IO;
-    if (lock(created.fd) != RPP_OK) { /* without locks there is no spool */
+    /* Another process may have it for a moment, to see whether it is a dead one's. Without locks there is no spool. */
+    if (lock(created.fd, 0) != RPP_OK) {
         int why = errno;
         unlinkat(directory, text, 0);
         close(created.fd);
