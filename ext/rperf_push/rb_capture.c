@@ -134,7 +134,7 @@ static bool push_part(rb_rpp_thread *t, rpp_clock_slot *slot, rpp_state state, u
         rpp_stats_add(RPP_STAT_time_lost_ns, sample.wall_ns);
     }
     rpp_label_set_release(sample.labels); /* nor here: the slot holds one */
-    if (state == RPP_STATE_RUNNING && !remainder) slot->captured_in = t->settled + 1;
+    if (!remainder) slot->captured_in[state] = t->settled + 1;
     return true;
 }
 
@@ -238,11 +238,19 @@ void rb_rpp_thread_read_cpu(rb_rpp_thread *t)
     if (t->has_cpu_clock) rpp_thread_clocks_read(&t->clocks, rb_rpp_thread_cpu_ns(t));
 }
 
-/* Running time that no capture came to in this window, of a thread that waits now or runs under other labels, was not spent
- * where it is: the CPU time does better to wait for a tick to find the method. The wall time is this window's. */
+/* Whether a clock's time is of the stack of this moment. For what runs, the ticks of the thread's own timer know better: this is
+ * but the next safepoint. */
+static bool is_of_this_moment(const rb_rpp_thread *t, rpp_state state)
+{
+    if (t->phase == RB_RPP_BLOCKED) return state == RPP_STATE_BLOCKED || state == RPP_STATE_WAITING;
+    return state == t->doing && !t->has_timer;
+}
+
+/* Time that is not of this moment, and that no capture came to in this window: nobody knows yet where it was spent. The CPU time
+ * does better to wait for a capture that finds the method. The wall time is this window's. */
 static bool carries_over(const rb_rpp_thread *t, const rpp_clock_slot *slot, bool is_here, rpp_state state)
 {
-    return state == RPP_STATE_RUNNING && !is_here && slot->captured_in != t->settled + 1;
+    return !is_here && slot->captured_in[state] != t->settled + 1;
 }
 
 /* Empties all clocks of t. What belongs to the stack of this moment goes there, the rest to where it was last seen. */
@@ -252,8 +260,7 @@ static bool push_all(rb_rpp_thread *t, uint32_t depth, rb_rpp_occasion when)
     for (size_t i = 0; i < t->clocks.in_use; i++) {
         rpp_clock_slot *slot = &t->clocks.slots[i];
         for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-            bool off_gvl = state == RPP_STATE_BLOCKED || state == RPP_STATE_WAITING;
-            bool here = when != RB_RPP_THREAD_END && slot == current && off_gvl == (t->phase == RB_RPP_BLOCKED);
+            bool here = when != RB_RPP_THREAD_END && slot == current && is_of_this_moment(t, state);
             rpp_clock_part wall_only = {.wall_ns = slot->wall_ns[state]};
             bool carries = when == RB_RPP_WINDOW_END && carries_over(t, slot, here, state);
             if (carries && !wall_only.wall_ns) continue;

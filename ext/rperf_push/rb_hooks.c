@@ -72,6 +72,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->resumed_ns, now, memory_order_relaxed);
     t->phase = RB_RPP_RUNNING;
+    rb_rpp_timer_catch_up(t);
     t->busy = false;
     if (t->in_ruby) {
         atomic_store_explicit(&running, t, memory_order_relaxed);
@@ -239,6 +240,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
         case RUBY_INTERNAL_EVENT_GC_EXIT:
             collecting = NULL;
             rb_rpp_capture_event(t, gc_states);
+            rb_rpp_timer_catch_up(t);
             break;
     }
     t->doing = collecting ? phase : RPP_STATE_RUNNING;
@@ -269,9 +271,8 @@ bool rb_rpp_hooks_install_once(void)
 
 /* --- on and off --- */
 
-void rb_rpp_sampling_begin(void)
+void rb_rpp_sampling_begin(uint64_t now)
 {
-    uint64_t now = rpp_monotonic_ns();
     rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         if (t->ended) continue;

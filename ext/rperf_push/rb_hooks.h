@@ -21,7 +21,7 @@ void rb_rpp_hooks_set_period(uint64_t period_ns);
 /* Some outlet is on. Any thread, any context. */
 bool rb_rpp_is_sampling(void);
 /* All clocks go on from now; what they hold stays. Under the GVL. */
-void rb_rpp_sampling_begin(void);
+void rb_rpp_sampling_begin(uint64_t now_ns);
 /* The clocks stop; what they hold stays. Under the GVL. */
 void rb_rpp_sampling_end(void);
 void rb_rpp_hooks_forget_after_fork(void);

@@ -144,8 +144,8 @@ static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, 
                                       .overhead_limit = 1, /* whoever asks for it wants it */
                                       .engine = (rpp_engine_kind)NUM2INT(engine)};
     s->deferred = RTEST(defer);
-    begin_counting(s, rpp_monotonic_ns());
     rb_rpp_sampler_attach(RB_RPP_ON_DEMAND, &options, s->pipeline, s->deferred);
+    begin_counting(s, rpp_pipeline_boundary_ns(s->pipeline));
     session = s;
     return Qtrue;
 }

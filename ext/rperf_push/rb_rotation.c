@@ -62,9 +62,8 @@ bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
     return true;
 }
 
-void rb_rpp_settle_all(void)
+void rb_rpp_settle_all(uint64_t now)
 {
-    uint64_t now = rpp_monotonic_ns();
     const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         if (t->ended) continue;

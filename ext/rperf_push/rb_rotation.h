@@ -19,6 +19,6 @@ bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
 void rb_rpp_settle_if_late(rb_rpp_thread *t);
 
 /* What all threads gathered so far goes to the outlets that are on now. */
-void rb_rpp_settle_all(void);
+void rb_rpp_settle_all(uint64_t now_ns);
 
 #endif

@@ -31,37 +31,40 @@ static _Atomic(void (*)(void)) requested;
 
 /* --- ticks --- */
 
-/* The calling thread is due: in the signal handler, or in a job. */
-static void capture_running(rb_rpp_thread *t, uint64_t now)
+/* The calling thread runs: in a job, or in the signal handler. False: it is not due yet. */
+static bool capture_running(rb_rpp_thread *t, uint64_t now, bool by_timer)
 {
     t->busy = true;
     rb_rpp_settle_if_late(t);
     rb_rpp_thread_advance(t, now);
     rb_rpp_thread_read_cpu(t);
-    rb_rpp_capture_running(t);
-    atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
+    bool due = !by_timer || rb_rpp_timer_is_due(t);
+    if (due) {
+        rb_rpp_capture_running(t);
+        atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
+    }
     t->busy = false;
-}
-
-static bool can_capture(const rb_rpp_thread *t)
-{
-    return t->in_ruby && t->phase == RB_RPP_RUNNING && !t->busy && t->doing == RPP_STATE_RUNNING &&
-           !rb_rpp_capture_is_busy();
+    return due;
 }
 
 /* In the signal handler. Whatever forbids a capture now leaves the time on the clock for the next one. */
 static void on_timer(rb_rpp_thread *t)
 {
     if (!rb_rpp_is_sampling()) return;
-    if (!can_capture(t)) {
+    if (!t->in_ruby || t->busy || rb_rpp_capture_is_busy()) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-        rb_rpp_timer_rearm(t);
-        return;
+        rb_rpp_timer_retry(t);
+    } else if (t->phase != RB_RPP_RUNNING || t->doing != RPP_STATE_RUNNING) {
+        rb_rpp_timer_owe(t);
+    } else {
+        uint64_t began = rb_rpp_overhead_begin();
+        if (capture_running(t, began ? began : rpp_monotonic_ns(), true)) {
+            rb_rpp_timer_next(t);
+        } else {
+            rb_rpp_timer_retry(t);
+        }
+        rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
     }
-    uint64_t began = rb_rpp_overhead_begin();
-    capture_running(t, began ? began : rpp_monotonic_ns());
-    rb_rpp_timer_rearm(t);
-    rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
 }
 
 static void name_frames(uint64_t budget_ns)
@@ -90,18 +93,19 @@ static void job(void *unused)
 
     if (atomic_exchange(&signal_lost, false)) give_up_signal();
     uint64_t began = rb_rpp_overhead_begin();
-    unsigned work = 0;
+    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (!pipeline) continue;
-        unsigned its_work = rpp_pipeline_work(pipeline);
-        if (its_work & RPP_WORK_ROTATE) rb_rpp_rotate(outlet, JOB_BUDGET_NS, RB_RPP_WINDOW_END);
-        work |= its_work;
+        if (pipeline) all_work |= work[outlet] = rpp_pipeline_work(pipeline);
     }
+    /* Before a window ends: a thread that slept with the GVL in its hands did so in that window, and here. */
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
-    if (is_profiled && (work & RPP_WORK_TICK)) capture_running(t, rpp_monotonic_ns());
-    if (work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
+    if (is_profiled && (all_work & RPP_WORK_TICK)) capture_running(t, rpp_monotonic_ns(), false);
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        if (work[outlet] & RPP_WORK_ROTATE) rb_rpp_rotate(outlet, JOB_BUDGET_NS, RB_RPP_WINDOW_END);
+    }
+    if (all_work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
 
@@ -206,15 +210,20 @@ static void follow_threads(void)
     rb_rpp_labels_changed(rb_rpp_labels_current());
 }
 
+static void resume_at(rb_rpp_outlet outlet, uint64_t now)
+{
+    bool others = any_on();
+    if (others) rb_rpp_settle_all(now);
+    rb_rpp_outlet_switch(outlet, true);
+    if (!others) rb_rpp_sampling_begin(now);
+    rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
+}
+
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 {
     if (rb_rpp_outlet_is_on(outlet)) return;
     follow_threads();
-    bool others = any_on();
-    if (others) rb_rpp_settle_all();
-    rb_rpp_outlet_switch(outlet, true);
-    if (!others) rb_rpp_sampling_begin();
-    rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
+    resume_at(outlet, rpp_monotonic_ns());
 }
 
 void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
@@ -222,7 +231,7 @@ void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
     if (!rb_rpp_outlet_is_on(outlet)) return;
     bool others = rb_rpp_outlet_is_on(outlet == RB_RPP_CONTINUOUS ? RB_RPP_ON_DEMAND : RB_RPP_CONTINUOUS);
     if (others) {
-        rb_rpp_settle_all();
+        rb_rpp_settle_all(rpp_monotonic_ns());
     } else {
         rb_rpp_sampling_end();
     }
@@ -235,11 +244,11 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
     if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* one that is being stopped meanwhile */
     bool first = !rb_rpp_sampler_is_attached();
     if (any_on()) {
-        rb_rpp_settle_all();
+        rb_rpp_settle_all(rpp_monotonic_ns());
     } else if (!first) { /* the other one is paused: what the clocks hold is its own */
         rb_rpp_outlet other = outlet == RB_RPP_CONTINUOUS ? RB_RPP_ON_DEMAND : RB_RPP_CONTINUOUS;
         rb_rpp_outlet_switch(other, true);
-        rb_rpp_settle_all();
+        rb_rpp_settle_all(rpp_monotonic_ns());
         rb_rpp_outlet_switch(other, false);
     }
     wanted[outlet] = *options;
@@ -250,7 +259,10 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
         if (first) rpp_thread_clocks_reset(&t->clocks, 0, 0); /* whatever they hold is of an earlier session */
         rb_rpp_join_window(t, outlet);
     }
-    if (!paused) rb_rpp_sampler_resume(outlet);
+    if (!paused) follow_threads();
+    uint64_t now = rpp_monotonic_ns();
+    rpp_pipeline_open(pipeline, now);
+    if (!paused) resume_at(outlet, now);
     rb_rpp_labels_changed(rb_rpp_labels_current());
 }
 

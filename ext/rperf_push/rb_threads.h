@@ -50,7 +50,9 @@ typedef struct rb_rpp_thread {
     uint64_t random;
 #endif
     bool has_timer;
-    volatile bool ticking; /* the timer is set */
+    volatile bool ticking; /* the timer is set, or owed */
+    volatile bool owed;    /* its tick came when the thread did not run: it is set when the thread runs again */
+    uint64_t due_ns;       /* of the clocks' ran_ns: when the next capture is due */
 } rb_rpp_thread;
 
 /* Creates the key that finds a record; once a process. */

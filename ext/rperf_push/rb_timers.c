@@ -16,6 +16,8 @@
 #include "rb_testing.h"
 
 #define TIMER_SIGNAL SIGURG
+/* The kernel looks at CPU timers at its own tick, which is longer. */
+#define SHORTEST_NS (50 * RPP_NS_PER_US)
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -25,10 +27,16 @@ static _Atomic uint64_t period_ns;
 static bool in_use;
 
 /* A quarter of the period around it. */
-static void arm(rb_rpp_thread *t, bool first)
+static void draw(rb_rpp_thread *t, bool first)
 {
     uint64_t period = atomic_load_explicit(&period_ns, memory_order_relaxed), random = rpp_random_next(&t->random);
-    uint64_t ns = first ? 1 + random % period : period * 3 / 4 + random % (period / 2 + 1);
+    t->due_ns = t->clocks.ran_ns + (first ? 1 + random % period : period * 3 / 4 + random % (period / 2 + 1));
+}
+
+static void arm(rb_rpp_thread *t)
+{
+    uint64_t ran_ns = t->clocks.ran_ns, ns = t->due_ns > ran_ns + SHORTEST_NS ? t->due_ns - ran_ns : SHORTEST_NS;
+    if (rb_rpp_testing_period_ns()) ns = rb_rpp_testing_period_ns();
     struct itimerspec once = {.it_value = {(time_t)(ns / RPP_NS_PER_S), (long)(ns % RPP_NS_PER_S)}};
     timer_settime(t->timer, 0, &once, NULL);
 }
@@ -143,10 +151,12 @@ static bool create(rb_rpp_thread *t)
 
 void rb_rpp_timer_start(rb_rpp_thread *t)
 {
-    if (!in_use || !t->has_cpu_clock || !t->tid || (t->has_timer && t->ticking)) return;
+    if (!in_use || !t->has_cpu_clock || !t->tid || (t->has_timer && t->ticking && !t->owed)) return;
     if (!t->has_timer && !create(t)) return;
     t->ticking = true;
-    arm(t, true);
+    t->owed = false;
+    draw(t, true);
+    arm(t);
 }
 
 void rb_rpp_timer_stop(rb_rpp_thread *t)
@@ -156,10 +166,32 @@ void rb_rpp_timer_stop(rb_rpp_thread *t)
     timer_delete(t->timer);
 }
 
-void rb_rpp_timer_rearm(rb_rpp_thread *t)
+bool rb_rpp_timer_is_due(const rb_rpp_thread *t)
+{
+    return t->clocks.ran_ns >= t->due_ns || rb_rpp_testing_period_ns();
+}
+
+void rb_rpp_timer_next(rb_rpp_thread *t)
+{
+    draw(t, false);
+    rb_rpp_timer_retry(t);
+}
+
+void rb_rpp_timer_retry(rb_rpp_thread *t)
 {
     t->ticking = true;
-    arm(t, false);
+    arm(t);
+}
+
+void rb_rpp_timer_owe(rb_rpp_thread *t)
+{
+    t->ticking = t->owed = true;
+}
+
+void rb_rpp_timer_pay(rb_rpp_thread *t)
+{
+    t->owed = false;
+    if (t->has_timer) arm(t);
 }
 
 #else
@@ -194,7 +226,24 @@ void rb_rpp_timer_stop(rb_rpp_thread *t)
 {
 }
 
-void rb_rpp_timer_rearm(rb_rpp_thread *t)
+bool rb_rpp_timer_is_due(const rb_rpp_thread *t)
+{
+    return true;
+}
+
+void rb_rpp_timer_next(rb_rpp_thread *t)
+{
+}
+
+void rb_rpp_timer_retry(rb_rpp_thread *t)
+{
+}
+
+void rb_rpp_timer_owe(rb_rpp_thread *t)
+{
+}
+
+void rb_rpp_timer_pay(rb_rpp_thread *t)
 {
 }
 

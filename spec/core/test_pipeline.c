@@ -197,6 +197,18 @@ TEST(windows_meet_at_their_boundaries)
     finish(f);
 }
 
+TEST(the_first_window_begins_where_it_is_opened)
+{
+    fixture *f = begin();
+    rpp_pipeline_open(f->pipeline, f->start_ns + 300);
+    CHECK_INT(rpp_pipeline_boundary_ns(f->pipeline), f->start_ns + 300);
+    push(f, 0, 5, RPP_FRAME_UNKNOWN);
+    rotate(f, f->start_ns + 1000);
+    CHECK_INT(f->windows[0].time_ns, f->start_ns + 300 + EPOCH);
+    CHECK_INT(f->windows[0].duration_ns, 700);
+    finish(f);
+}
+
 TEST(a_window_is_due_an_interval_after_the_last_boundary)
 {
     fixture *f = begin();

@@ -108,6 +108,28 @@ TEST(cpu_that_nothing_explains_goes_to_running)
     CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 110);
 }
 
+TEST(what_ran_is_the_cpu_time_of_running_under_all_labels)
+{
+    rpp_thread_clocks clocks = clocks_with(600, 300, 100, 5000);
+    rpp_thread_clocks_read(&clocks, 500 + 4000);
+    CHECK_INT(clocks.ran_ns, 600);
+    rpp_label_set *labels = labels_of(1);
+    rpp_thread_clocks_switch_labels(&clocks, labels);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_RUNNING, START + 6000 + 50);
+    rpp_thread_clocks_read(&clocks, 500 + 4000 + 50);
+    CHECK_INT(clocks.ran_ns, 650);
+
+    rpp_sample sample = {0};
+    CHECK(rpp_clock_slot_take(rpp_thread_clocks_current(&clocks), RPP_STATE_RUNNING, &sample));
+    rpp_label_set_release(sample.labels);
+    rpp_thread_clocks_restart(&clocks, START + 9000, 5000);
+    CHECK_INT(clocks.ran_ns, 650);
+    rpp_thread_clocks_read(&clocks, 5000 + 7); /* what nothing explains ran, too */
+    CHECK_INT(clocks.ran_ns, 657);
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_label_set_release(labels);
+}
+
 TEST(rounding_loses_nothing)
 {
     rpp_thread_clocks clocks = clocks_with(1, 1, 1, 0);
@@ -297,6 +319,23 @@ TEST(a_part_of_an_event_has_its_part_of_the_cpu_time)
     CHECK(rpp_thread_clocks_event_is_due(&clocks, RPP_STATE_BLOCKED, 100, &part));
     CHECK_INT(part.wall_ns, 100);
     CHECK_INT(part.cpu_ns, 50);
+    rpp_thread_clocks_reset(&clocks, 0, 0);
+}
+
+/* At the end of a window its wall time went, but nobody knew whose CPU time it was. */
+TEST(cpu_time_alone_makes_an_event_due)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_current(&clocks)->cpu_ns[RPP_STATE_BLOCKED] = 95;
+    rpp_thread_clocks_begin_event(&clocks, OFF_GVL);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + 30);
+    rpp_thread_clocks_read(&clocks, 30);
+    rpp_clock_part part;
+    CHECK(rpp_thread_clocks_event_is_due(&clocks, RPP_STATE_BLOCKED, 100, &part));
+    CHECK_INT(part.cpu_ns, 100);
+    CHECK_INT(part.wall_ns, 24);
+    CHECK(!rpp_thread_clocks_event_is_due(&clocks, RPP_STATE_BLOCKED, 126, &part));
     rpp_thread_clocks_reset(&clocks, 0, 0);
 }
 

@@ -4,6 +4,8 @@ require_relative "../support/profiled_program"
 
 # Marking and sweeping as the VM itself accounts for them, and only once.
 RSpec.describe "Garbage collection" do
+  include RubyProgram
+
   program_text = <<~RUBY
     KEPT = Array.new(150_000) { |i| "kept " + i.to_s }
 
@@ -34,6 +36,27 @@ RSpec.describe "Garbage collection" do
   RUBY
 
   parts = ["minor, lazy", "major, immediate", "major, lazy", "minor, immediate"]
+
+  # What a timer counts is all CPU time. Were ticks that come in the GC taken for what ran, or let go, what collects much would
+  # get less of the time around it than what does not.
+  it "is no part of the period that a thread has to run" do
+    stdout, stderr, status = run_ruby(<<~RUBY, timeout: 90)
+      def compute(seconds)
+        stop = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + seconds
+        nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < stop
+      end
+      data = RperfPush.start(mode: :cpu, frequency: 99, aggregate: false) do
+        250.times { compute(0.004); GC.start }
+      end
+      running = data[:raw_samples].reject { |_, _, _, labels| data[:label_sets][labels].key?(:"%GC") }
+      puts running.map { |_, weight| weight / 1e6 }.inspect
+    RUBY
+    expect(status).to be_success, stderr
+    periods = JSON.parse(stdout)
+    expect(periods.size).to be > 40
+    expect(periods.count { |period| period < 7 }).to be < periods.size * 0.2 # where windows end, there are two
+    expect(periods.sum / periods.size).to be < 17
+  end
 
   %w[signal safepoint].each do |engine|
     context "with engine #{engine}" do

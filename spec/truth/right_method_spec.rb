@@ -29,15 +29,16 @@ RSpec.describe "The right method" do
     Burner.spent.each { |name, (cpu, _)| Truth[name] = cpu - before[name][0] }
   RUBY
 
-  # Each for 50 ms at a time, so that the sampling error stays well below what is allowed.
+  # Calls of some milliseconds, so that what is around them takes nothing to speak of, and each for 100 ms at a time, so that
+  # the sampling error stays well below what is allowed.
   standard_library = <<~RUBY
     require "digest"
     require "zlib"
 
-    DOCUMENT = JSON.generate(Array.new(2_000) { |i| { "id" => i, "name" => "n" + i.to_s, "on" => true } })
-    BYTES = Random.new(1).bytes(200_000)
-    FLOATS = Random.new(1).then { |random| Array.new(5_000) { random.rand } }
-    BIG = 7**20_000
+    DOCUMENT = JSON.generate(Array.new(5_000) { |i| { "id" => i, "name" => "n" + i.to_s, "on" => true } })
+    BYTES = Random.new(1).bytes(4_000_000)
+    FLOATS = Random.new(1).then { |random| Array.new(30_000) { random.rand } }
+    BIG = 7**100_000
 
     def json = JSON.parse(DOCUMENT)
     def sha256 = Digest::SHA256.digest(BYTES)
@@ -48,13 +49,28 @@ RSpec.describe "The right method" do
 
     def spend(name, method)
       Truth.spend(name) do
-        stop = Truth.thread_cpu + 50_000_000
-        10.times { method.call } while Truth.thread_cpu < stop
+        stop = Truth.thread_cpu + 100_000_000
+        method.call while Truth.thread_cpu < stop
       end
     end
 
-    METHODS.each { |_, method| 50.times { method.call } }
-    Truth.profile { 20.times { METHODS.each { |name, method| spend(name, method) } } }
+    METHODS.each { |_, method| 30.times { method.call } }
+    Truth.profile { 10.times { METHODS.each { |name, method| spend(name, method) } } }
+  RUBY
+
+  # Windows end at safepoints, which are never in the C method that takes all the time, and seldom in the GC.
+  many_ends = <<~RUBY
+    require "burner"
+
+    def trivial = nil
+    def collect = GC.start(full_mark: false)
+
+    Truth.profile do
+      cpu = Truth.thread_cpu
+      700.times { |i| Burner.heavy(0.003); trivial; collect if i % 2 == 0 }
+      Truth[:all] = Truth.thread_cpu - cpu
+    end
+    Truth[:heavy] = Burner.spent["heavy"][0]
   RUBY
 
   # As requests do: a little work, then a wait, over and over.
@@ -72,13 +88,21 @@ RSpec.describe "The right method" do
     "digits" => /Integer#to_s/
   }
 
-  def say(text) = RSpec.configuration.reporter.message("      #{text}")
-
-  def percent(shares) = shares.map { |name, share| format("%s %.1f %%", name, share * 100) }.join(", ")
+  # The figures of docs/numbers.md.
+  def say(title, truth, shares)
+    figures = truth.map { |name, share| format("%s %.1f of %.1f %%", name, shares.fetch(name, 0) * 100, share * 100) }
+    RSpec.configuration.reporter.message("      #{title}: #{figures.join(", ")}")
+  end
 
   has_yjit = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
   { "the interpreter" => "--disable-yjit", "YJIT" => ("--yjit" if has_yjit) }.compact.each do |name, argument|
     context "with #{name}" do
+      def library_shares(program, leaves)
+        all = program.truth.values_at(*leaves.keys).sum.to_f
+        [leaves.keys.to_h { |method| [method, program.truth[method] / all] },
+         program.cpu_shares { |sample| leaves.keys.find { |method| sample.leaf.match?(leaves[method]) } }]
+      end
+
       # What each C method spent inside of itself, and what the profile says.
       def neighbour_shares(program)
         truth = %w[heavy other last].to_h { |method| [method, program.truth[method].fdiv(program.truth["all"])] }
@@ -88,16 +112,24 @@ RSpec.describe "The right method" do
 
       it "names C methods next to trivial neighbours" do
         truth, shares = neighbour_shares(ProfiledProgram.run(neighbours, folder: tmpdir, arguments: [argument]))
+        say "signal, #{name}", truth, shares
         truth.each { |method, share| expect(shares[method]).to be_within(0.02).of(share), "#{method}: #{truth} #{shares}" }
       end
 
       it "names methods of the standard library" do
-        program = ProfiledProgram.run(standard_library, folder: tmpdir, arguments: [argument])
-        all = program.truth.values_at(*leaves.keys).sum.to_f
-        shares = program.cpu_shares { |sample| leaves.keys.find { |method| sample.leaf.match?(leaves[method]) } }
-        leaves.each_key do |method|
-          expect(shares.fetch(method, 0)).to be_within(0.02).of(program.truth[method] / all), "#{method}: #{shares}"
-        end
+        truth, shares = library_shares(ProfiledProgram.run(standard_library, folder: tmpdir, arguments: [argument]), leaves)
+        say "signal, #{name}", truth, shares
+        truth.each { |method, share| expect(shares.fetch(method, 0)).to be_within(0.02).of(share), "#{method}: #{shares}" }
+      end
+
+      it "names them at the ends of windows" do
+        program = ProfiledProgram.run(many_ends, folder: tmpdir, arguments: [argument], upload_interval: 0.1)
+        expect(program.windows.size).to be > 15
+        running = program.samples.select { |sample| sample.leaf == "Burner.heavy" && sample.state == :running }
+        expect(running.sum(&:cpu).fdiv(program.cpu)).to be_within(0.02).of(program.truth["heavy"].fdiv(program.truth["all"]))
+        collecting = program.samples.select { |sample| %i[marking sweeping].include?(sample.state) }
+        in_place, elsewhere = collecting.partition { |sample| sample.in?("Object#collect") }.map { |some| some.sum(&:cpu) }
+        expect(elsewhere).to be < in_place * 0.1 # what is less than a period at the very end
       end
 
       %w[signal safepoint].each do |engine|
@@ -112,9 +144,10 @@ RSpec.describe "The right method" do
       # No promise, but a number: what is left of the truth where there are no signals.
       it "shows what engine safepoint makes of it" do
         program = ProfiledProgram.run(neighbours, folder: tmpdir, arguments: [argument], engine: "safepoint")
-        truth, shares = neighbour_shares(program)
-        say "safepoint, #{name}: truth #{percent(truth)}; profile #{percent(shares)}"
+        say "safepoint, #{name}", *neighbour_shares(program)
         expect(program.cpu).to be_within(program.truth["all"] * 0.02).of(program.truth["all"])
+        program = ProfiledProgram.run(standard_library, folder: tmpdir, arguments: [argument], engine: "safepoint")
+        say "safepoint, #{name}", *library_shares(program, leaves)
       end
     end
   end

@@ -33,13 +33,14 @@ struct rpp_pipeline {
     _Atomic uint32_t window;      /* the one that time belongs to now */
     _Atomic uint32_t rotated;     /* windows below this one are settled; may be sealed */
     _Atomic uint64_t boundary_ns; /* where the last rotation cut */
+    _Atomic uint64_t window_start_ns; /* of the window that is sealed next */
     _Atomic uint64_t period_ns;
     _Atomic bool asleep;
     rpp_waker waker;
 
     /* collector only */
     rpp_profile *open[2]; /* by the window's lowest bit; NULL until its first sample */
-    uint64_t window_start_ns, due_ns, settled_since_ns;
+    uint64_t due_ns, settled_since_ns;
     uint64_t realtime_offset_ns; /* realtime = monotonic + this, modulo 2^64 */
     rpp_silence silence;
 
@@ -85,16 +86,22 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
         rpp_free(p);
         return NULL;
     }
-    p->window_start_ns = monotonic(p);
-    p->due_ns = p->window_start_ns + first_interval(options->interval_ns);
+    uint64_t now = monotonic(p);
+    p->due_ns = now + first_interval(options->interval_ns);
     p->realtime_offset_ns = current_offset(p);
-    if (options->tells_silence) rpp_silence_init(&p->silence, options->interval_ns, p->window_start_ns);
-    atomic_store(&p->boundary_ns, p->window_start_ns);
+    if (options->tells_silence) rpp_silence_init(&p->silence, options->interval_ns, now);
+    rpp_pipeline_open(p, now);
     atomic_store(&p->period_ns, options->period_ns);
     rpp_waker_init(&p->waker);
     pthread_mutex_init(&p->lock, NULL);
     rpp_cond_init(&p->changed);
     return p;
+}
+
+void rpp_pipeline_open(rpp_pipeline *p, uint64_t start_ns)
+{
+    atomic_store(&p->window_start_ns, start_ns);
+    atomic_store(&p->boundary_ns, start_ns);
 }
 
 void rpp_pipeline_free(rpp_pipeline *p)
@@ -149,7 +156,7 @@ static void begin_window(rpp_pipeline *p, uint64_t start_ns)
     uint64_t offset = current_offset(p);
     int64_t step = (int64_t)(offset - p->realtime_offset_ns);
     if (step > (int64_t)CLOCK_STEP_NS || step < -(int64_t)CLOCK_STEP_NS) p->realtime_offset_ns = offset;
-    p->window_start_ns = start_ns;
+    atomic_store(&p->window_start_ns, start_ns);
     p->due_ns = start_ns + p->options.interval_ns;
 }
 
@@ -173,7 +180,8 @@ static void seal_settled_window(rpp_pipeline *p, bool patient)
     *slot = NULL;
     rpp_stats_add(RPP_STAT_windows_sealed, 1);
     if (sealed) {
-        rpp_profile_seal(sealed, p->window_start_ns + p->realtime_offset_ns, end - p->window_start_ns);
+        uint64_t start = atomic_load(&p->window_start_ns);
+        rpp_profile_seal(sealed, start + p->realtime_offset_ns, end - start);
         p->seams.deliver(sealed, p->seams.context);
     } else {
         rpp_stats_add(RPP_STAT_windows_empty, 1);

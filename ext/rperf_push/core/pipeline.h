@@ -63,6 +63,8 @@ typedef struct rpp_pipeline rpp_pipeline;
 rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pipeline_seams *seams,
                                const rpp_frame_names *names);
 RPP_NODISCARD rpp_status rpp_pipeline_start(rpp_pipeline *pipeline);
+/* The first window begins here (monotonic) instead: where sampling does, however long it took to come to that. */
+void rpp_pipeline_open(rpp_pipeline *pipeline, uint64_t start_ns);
 /* Ends the collector; waits for it until the deadline (monotonic). RPP_TIMEOUT: it is still busy and the pipeline must not
  * be freed. What is buffered but not rotated is lost: rotate first. */
 RPP_NODISCARD rpp_status rpp_pipeline_stop(rpp_pipeline *pipeline, uint64_t deadline_ns);

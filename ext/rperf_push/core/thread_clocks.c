@@ -49,6 +49,7 @@ static uint64_t give_on_gvl(rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t on_g
             if (!unread) continue;
             uint64_t part = (uint64_t)((double)cpu_ns * ((double)unread / (double)on_gvl_ns));
             c->slots[slot].cpu_ns[ON_GVL[i]] += part;
+            if (ON_GVL[i] == RPP_STATE_RUNNING) c->ran_ns += part;
             given += part;
         }
     }
@@ -69,7 +70,11 @@ void rpp_thread_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
     uint64_t spent = cpu_ns > c->cpu_mark_ns ? cpu_ns - c->cpu_mark_ns : 0;
     uint64_t on_gvl = unread_on_gvl(c);
     uint64_t given = on_gvl ? give_on_gvl(c, spent < on_gvl ? spent : on_gvl, on_gvl) : 0;
-    if (spent > given) *rest_of(c, spent > on_gvl) += spent - given;
+    if (spent > given) {
+        uint64_t *rest = rest_of(c, spent > on_gvl);
+        *rest += spent - given;
+        if (rest == &rpp_thread_clocks_current(c)->cpu_ns[RPP_STATE_RUNNING]) c->ran_ns += spent - given;
+    }
     forget_unread(c);
     if (cpu_ns > c->cpu_mark_ns) c->cpu_mark_ns = cpu_ns;
 }
@@ -93,6 +98,11 @@ void rpp_clock_slot_keep_rest(rpp_clock_slot *slot, rpp_sample *sample, rpp_cloc
     sample->cpu_ns = part.cpu_ns;
 }
 
+static uint64_t share(uint64_t ns, uint64_t part, uint64_t whole)
+{
+    return ns == whole ? part : (uint64_t)((double)ns * ((double)part / (double)whole));
+}
+
 bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *c, rpp_state state, uint64_t period_ns,
                                     rpp_clock_part *part)
 {
@@ -104,9 +114,10 @@ bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *c, rpp_state state,
         *part = own;
         return true;
     }
-    if (all.wall_ns < period_ns) return false;
-    part->wall_ns = period_ns;
-    part->cpu_ns = (uint64_t)((double)all.cpu_ns * ((double)period_ns / (double)all.wall_ns));
+    uint64_t gathered = all.wall_ns > all.cpu_ns ? all.wall_ns : all.cpu_ns; /* CPU time may have stayed from the window before */
+    if (gathered < period_ns) return false;
+    part->wall_ns = share(all.wall_ns, period_ns, gathered);
+    part->cpu_ns = share(all.cpu_ns, period_ns, gathered);
     return true;
 }
 

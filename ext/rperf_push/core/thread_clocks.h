@@ -30,7 +30,7 @@ typedef struct rpp_clock_slot {
     uint64_t unread_ns[RPP_STATE_COUNT]; /* wall time since the last reading of the CPU clock */
     rpp_label_set *labels; /* one reference, or NULL */
     uint32_t used;         /* for the choice of a slot to reuse: larger is later */
-    uint32_t captured_in;  /* for the owner: which of its periods last saw a capture while running */
+    uint32_t captured_in[RPP_STATE_COUNT]; /* for the owner: which of its windows last saw a capture of this clock */
 } rpp_clock_slot;
 
 typedef struct rpp_clock_part {
@@ -40,6 +40,7 @@ typedef struct rpp_clock_part {
 typedef struct rpp_thread_clocks {
     uint64_t wall_mark_ns, cpu_mark_ns;
     uint64_t unread_ns; /* of all slots */
+    uint64_t ran_ns;    /* CPU time given to running, of all slots, taken or not: never goes back */
     rpp_clock_part before_event[RPP_STATE_COUNT]; /* what the current slot held of the event's states when it began */
     uint32_t uses;
     uint32_t current;
