@@ -12,10 +12,11 @@ RSpec.describe "Stacks" do
   RUBY
 
   it "keep the leaf of a deep one and say that the root was cut" do
-    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, arguments: ["--disable-yjit"])
+    room = { "RUBY_THREAD_VM_STACK_SIZE" => (4 << 20).to_s }
+    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, arguments: ["--disable-yjit"], env: room)
       #{burn}
       def dive(depth) = depth.zero? ? burn : dive(depth - 1)
-      Truth.profile { Thread.new { dive(9_000) }.join; dive(9_000) }
+      Truth.profile { Thread.new { dive(10_000) }.join; dive(10_000) }
     RUBY
     deep = program.samples.select { |sample| sample.in?("Object#dive") && sample.in?("Object#burn") }
     expect(deep.sum(&:cpu)).to be > 200_000_000
