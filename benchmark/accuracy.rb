@@ -11,8 +11,7 @@ class Accuracy < Benchmark
 
   HZ = 200
   SLOWED = { base: nil, ruby: :triangle, c: :tr }.freeze
-  INTERPRETERS = { "interpreter" => [], "YJIT" => ["--yjit"] }.freeze
-  THREADS = { 1 => "One thread", 4 => "Four threads" }.freeze
+  THREADS = [1, 4].freeze
   PEERS = {
     "rperf-push, signal" => ["rperf_push", { engine: :signal, to_files: true }],
     "rperf-push, safepoint" => ["rperf_push", { engine: :safepoint, to_files: true }],
@@ -26,43 +25,45 @@ class Accuracy < Benchmark
 
   private
 
-  def sections = [explanation, *THREADS.map { |threads, title| "### #{title}\n\n#{table(threads)}" }].join("\n\n")
+  def sections = [explanation, table].join("\n\n")
 
   def explanation
-    "In percentage points of the program's CPU time. The program times its methods itself while it is profiled, at #{HZ} Hz. " \
-      "*Mean* and *worst*: how far the share of a method is off. *Ruby*, *C*: by how much the slowed method's share grew, seen " \
-      "and true. *Elsewhere*: the largest change at another method that did not happen. *Lost*: the share of what is none of " \
-      "the twenty, such as their callers."
+    "#{interpreter}. In percentage points of the program's CPU time. The program times its methods itself while it is profiled, at " \
+      "#{HZ} Hz. *Mean* and *worst*: how far the share of a method is off. *Ruby*, *C*: by how much the slowed method's share " \
+      "grew, seen and true. *Elsewhere*: the largest change at another method that did not happen. *Lost*: the share of what " \
+      "is none of the twenty, such as their callers."
   end
 
-  def table(threads)
-    table = Table.new("", "mean", "worst", "Ruby: seen / true", "C: seen / true", "elsewhere", "lost")
-    INTERPRETERS.each do |interpreter, flags|
-      results = @runner.measure(wanted(cases(threads, flags)), rounds: rounds(1))
-      PEERS.each_key { |name| add_row(table, name, interpreter, results) }
-    end
+  def interpreter = @settings.flags.include?("--yjit") ? "With YJIT" : "In the interpreter"
+
+  def table
+    table = Table.new("", "threads", "mean", "worst", "Ruby: seen / true", "C: seen / true", "elsewhere", "lost")
+    results = @runner.measure(cases, rounds: rounds(1))
+    peers.each_key { |name| THREADS.each { |threads| add_row(table, name, threads, results) } }
     table
   end
 
-  def cases(threads, flags)
-    SLOWED.flat_map do |which, slow|
-      Peers.cases(PEERS, workload: "twenty_methods", count: quick? ? 0.5 : 6, warm_up: 0, hz: HZ, flags:,
+  # `--profilers rperf-push` means both of its engines.
+  def peers
+    wanted = @settings.profilers
+    wanted ? PEERS.select { |name, _| wanted.include?(name[/[^,]+/]) } : PEERS
+  end
+
+  def cases
+    THREADS.product(SLOWED.to_a).flat_map do |threads, (which, slow)|
+      Peers.cases(peers, workload: "twenty_methods", count: quick? ? 0.5 : 6, warm_up: 0, hz: HZ, flags: @settings.flags,
                          arguments: { slow:, threads: }, self_times: true)
-           .map { |one| one.with(name: "#{one.name} #{which}") }
+           .map { |one| one.with(name: name_of(one.name, threads, which)) }
     end
   end
 
-  def wanted(cases)
-    return cases unless @settings.profilers
+  def name_of(peer, threads, which) = "#{peer}, #{threads} threads, #{which}"
 
-    cases.select { |one| @settings.profilers.any? { |name| one.name.start_with?("#{name} ") } }
-  end
-
-  def add_row(table, name, interpreter, results)
-    runs = SLOWED.keys.to_h { |which| [which, results["#{name} #{which}"]&.map { |run| Attribution.new(run) }] }
+  def add_row(table, name, threads, results)
+    runs = SLOWED.keys.to_h { |which| [which, results[name_of(name, threads, which)]&.map { |run| Attribution.new(run) }] }
     return if runs.values.any?(&:nil?)
 
-    table << ["#{name}, #{interpreter}", *numbers(runs)]
+    table << [name, threads, *numbers(runs)]
   end
 
   def numbers(runs)

@@ -2,8 +2,10 @@
 
 require_relative "../profiler"
 
-# Knows wall time only.
+# Knows wall time only; what it says of threads that have the GVL comes closest to CPU time.
 class VernierProfiler < Profiler
+  RUNNING = 0 # of its categories; the others are idle, and stalled for the GVL
+
   def load = require("vernier")
   def start = Vernier.start_profile(mode: :wall, interval: interval_us)
   def stop = @result = Vernier.stop_profile
@@ -11,7 +13,9 @@ class VernierProfiler < Profiler
   def self_times
     table = @result.stack_table
     @result.threads.values.each_with_object(Hash.new(0)) do |thread, sums|
-      thread[:samples].zip(thread[:weights]) do |stack, weight|
+      thread[:samples].zip(thread[:weights], thread[:sample_categories]) do |stack, weight, category|
+        next unless category == RUNNING
+
         sums[table.func_name(table.frame_func_idx(table.stack_frame_idx(stack)))] += weight
       end
     end
