@@ -203,6 +203,9 @@ RSpec.describe "rperf-push check" do
         ended = check(server.url, basic_auth_username: "me@example.com", basic_auth_password: "glc_Wrong")
         expect(ended.err).to match(/\Afailed: HTTP 401: .*\nThe server does not accept basic_auth_username and basic_auth_password/)
         expect(ended.all).not_to match(/glc_|me@/)
+        ended = check(server.url.sub("//", "//me:glc_Wrong@"))
+        expect(ended.err).to match(/\Afailed: HTTP 401: .*\nThe server does not accept the user and password in server_address/)
+        expect(ended.all).not_to include("glc_")
         expect(check(server.url, auth_token: "glc_Wrong").all).to match(/does not accept auth_token/).and(satisfy { |text| !text.include?("glc_") })
       end
     end

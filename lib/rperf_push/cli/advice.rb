@@ -100,10 +100,12 @@ module RperfPush
       end
 
       def given_access
-        used = %w[auth_token basic_auth_username http_headers].find { |option| @settings.chosen?(option) }
+        used = { "auth_token" => "auth_token", "basic_auth_username" => "basic_auth_username and basic_auth_password",
+                 "http_headers" => "http_headers" }.find { |option, _| @settings.chosen?(option) }&.last
+        used ||= "the user and password in server_address" if @settings.credentials_in_address?
         return "No credentials are set: basic_auth_username and basic_auth_password, or auth_token." unless used
 
-        "The server does not accept #{used == "basic_auth_username" ? "basic_auth_username and basic_auth_password" : used}."
+        "The server does not accept #{used}."
       end
 
       def grafana_cloud

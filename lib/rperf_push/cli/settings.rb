@@ -43,6 +43,12 @@ module RperfPush
         given.key?(option) || (texts.key?(option) && texts[option].last != "the program's name")
       end
 
+      # @return [Boolean] whether the server's address holds a user and a password
+      def credentials_in_address?
+        address = given["server_address"] || texts.dig("server_address", 0)
+        address.to_s.match?(%r{\A[^/]*//[^/?#]*@})
+      end
+
       private
 
       # What the last `configure` of the file says.
