@@ -34,8 +34,40 @@ static void on_switch(rb_event_flag_t event, const rb_internal_thread_event_data
     check("threads were switched inside a capture\n");
 }
 
-void rb_rpp_testing_init(void)
+/* Nanoseconds of each, as a tick takes them. */
+static VALUE capture_often(VALUE self, VALUE wanted)
 {
+    unsigned count = NUM2UINT(wanted);
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    if (!t || !count || !rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND)) rb_raise(rb_eArgError, "nothing to capture for");
+    uint64_t began = rpp_monotonic_ns();
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t now = rb_rpp_overhead_begin();
+        t->busy = true;
+        rb_rpp_thread_advance(t, now);
+        rb_rpp_thread_read_cpu(t);
+        rb_rpp_capture_running(t);
+        t->busy = false;
+        rb_rpp_overhead_end(now, RB_RPP_CAPTURE_MAX_NS);
+    }
+    return DBL2NUM((double)(rpp_monotonic_ns() - began) / count);
+}
+
+/* Nanoseconds of the one system call that a capture cannot do without. */
+static VALUE read_cpu_clock_often(VALUE self, VALUE wanted)
+{
+    unsigned count = NUM2UINT(wanted);
+    const rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    if (!t || !count) rb_raise(rb_eArgError, "no clock to read");
+    uint64_t began = rpp_monotonic_ns();
+    for (unsigned i = 0; i < count; i++) (void)rb_rpp_thread_cpu_ns(t);
+    return DBL2NUM((double)(rpp_monotonic_ns() - began) / count);
+}
+
+void rb_rpp_testing_init(VALUE native)
+{
+    rb_define_singleton_method(native, "capture_often", capture_often, 1);
+    rb_define_singleton_method(native, "read_cpu_clock_often", read_cpu_clock_often, 1);
     const char *hz = getenv("RPERF_PUSH_TESTING_HZ");
     int rate = hz ? atoi(hz) : 0;
     if (rate > 0 && rate <= 5000) period_ns = RPP_NS_PER_S / (uint64_t)rate;

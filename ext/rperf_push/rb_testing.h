@@ -3,6 +3,8 @@
  *
  * RPERF_PUSH_TESTING_HZ=5000      timers follow the wall clock at this rate, whatever the settings and the budget say.
  * RPERF_PUSH_TESTING_BREAK=...    captures break a promise: "allocate", "collect" or "switch". The proof of the proof.
+ * Native.capture_often(count), read_cpu_clock_often(count)
+ *                                 one after the other at once: what each costs at best, in ns. For benchmark/capture.rb.
  */
 #ifndef RB_TESTING_H
 #define RB_TESTING_H
@@ -15,7 +17,7 @@
 #ifdef RPP_TESTING
 
 /* Once a process. */
-void rb_rpp_testing_init(void);
+void rb_rpp_testing_init(VALUE native);
 /* 0: the settings decide. */
 uint64_t rb_rpp_testing_period_ns(void);
 /* Called within every capture. */
@@ -23,7 +25,7 @@ void rb_rpp_testing_in_capture(void);
 
 #else
 
-static inline void rb_rpp_testing_init(void) {}
+static inline void rb_rpp_testing_init(VALUE native) {}
 static inline uint64_t rb_rpp_testing_period_ns(void)
 {
     return 0;

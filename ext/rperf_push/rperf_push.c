@@ -32,7 +32,7 @@ void Init_rperf_push(void)
     VALUE lib_dir = rb_const_defined(native, rb_intern("LIB_DIR")) ? rb_const_get(native, rb_intern("LIB_DIR")) : Qnil;
     rb_rpp_frames_init(NIL_P(lib_dir) ? "" : StringValueCStr(lib_dir));
     rb_rpp_sampler_init();
-    rb_rpp_testing_init();
+    rb_rpp_testing_init(native);
     rb_rpp_log_init();
     rb_rpp_labels_init(native);
     rb_rpp_session_init(native);
