@@ -14,8 +14,9 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
     @app.run(<<~RUBY)
       def spin = Thread.new { Math.sqrt(rand) until $done }
       def collect = 20.times { GC.start }
+      300.times { request }
       threads = Array.new(2) { spin } << Thread.new { sleep 0.01 until $done }
-      sleep 2.5
+      sleep 2
       collect
       $done = true
       threads.each(&:join)
