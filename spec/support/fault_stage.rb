@@ -44,6 +44,7 @@ class FaultStage
     answering(**PATIENCE) { |socket| socket.write("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 9\r\n\r\nbusy") && hang(socket) }
   end
   scene("it hangs after the answer") { answering { |socket| socket.write(ScriptedServer::OK) && hang(socket) } }
+  scene("it reads one byte a second", mends: false) { at(slow_reader.url, **PATIENCE) }
   scene("it writes one byte a second") { answering(**PATIENCE) { |socket| trickle(socket) } }
   scene("the connection is closed without an answer") { answering { nil } }
   scene("the connection is reset without an answer") { answering { |socket| ScriptedServer.reset(socket) } }
@@ -87,6 +88,7 @@ class FaultStage
     @server = ScriptedServer.new
     @other = ScriptedServer.new
     @rude = ScriptedServer.new { |socket| socket.readpartial(1) && ScriptedServer.reset(socket) }
+    @slow_reader = ScriptedServer.new { |socket| sleep 1 while socket.readpartial(1) }
     @shut_proxy = ScriptedServer.new { |socket| ScriptedServer::Request.read(socket) && plain(socket, "407 Who Is There") }
     @nginx = Nginx.new { |nginx| servers(nginx) }
     @backlogs = []
@@ -105,13 +107,13 @@ class FaultStage
 
   def stop
     @nginx.stop
-    [server, other, rude, shut_proxy, *@backlogs].each { |one| one.respond_to?(:stop) ? one.stop : one.close }
+    [server, other, rude, slow_reader, shut_proxy, *@backlogs].each { |one| one.respond_to?(:stop) ? one.stop : one.close }
     FileUtils.rm_rf(@folder)
   end
 
   private
 
-  attr_reader :nginx, :rude, :shut_proxy
+  attr_reader :nginx, :rude, :slow_reader, :shut_proxy
 
   # While this file exists nginx misbehaves.
   def broken = "#{@folder}/broken"
