@@ -139,6 +139,7 @@ typedef struct waiting {
     session *session;
     uint64_t deadline_ns;
     uint32_t window;
+    uint64_t lost_before;
     rpp_status status;
 } waiting;
 
@@ -328,7 +329,7 @@ static void *wait_delivered(void *argument)
 {
     waiting *w = argument;
     w->status = rpp_pipeline_wait_delivered(w->session->pipeline, w->window, w->deadline_ns);
-    if (w->status == RPP_OK) w->status = rpp_uploader_flush(w->session->uploader, w->deadline_ns);
+    if (w->status == RPP_OK) w->status = rpp_uploader_flush(w->session->uploader, w->lost_before, w->deadline_ns);
     return NULL;
 }
 
@@ -339,6 +340,7 @@ static VALUE native_flush(VALUE self, VALUE timeout)
     waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns_of(timeout, 5 * RPP_NS_PER_S)};
     if (!s) return Qfalse;
     s->flushing++;
+    w.lost_before = rpp_uploader_lost(s->uploader); /* the window that is closed now may be so before the wait begins */
     w.status = rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns) ? RPP_OK : RPP_TIMEOUT;
     if (w.status == RPP_OK && s == current) {
         w.window = rpp_pipeline_window(s->pipeline);

@@ -235,7 +235,7 @@ TEST(payloads_arrive_in_order_on_a_thread_of_its_own)
     set_up_with(&s, &hand_clock, SCRIPT(OK_ANSWER));
     begin(&s); /* the thread has its name only when this is done */
     push(&s, 1, 5);
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5)));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
     CHECK_INT(s.tries, 5);
     for (size_t i = 0; i < 5; i++) CHECK_INT(s.sequences[i], i + 1);
     CHECK_INT(s.deadlines[0], in_seconds(10));
@@ -297,7 +297,7 @@ TEST(one_line_when_it_begins_to_fail_and_one_when_it_works_again)
         CHECK_INT(lines(&s, RPP_LOG_WARN), 1);
         turn_clock(&s, 100 * RPP_NS_PER_S);
     }
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5)));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
     CHECK_INT(s.warnings, 1);
     CHECK_INT(s.infos, 1);
     CHECK(strstr(s.warning, "upload to fake failed: could not connect; trying again"));
@@ -415,7 +415,7 @@ TEST(a_flush_uses_up_no_more_than_one_try_after_a_500)
     push(&s, 1, 1);
     begin(&s);
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_monotonic_ns() + 2 * RPP_NS_PER_S), RPP_TIMEOUT);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 2 * RPP_NS_PER_S), RPP_TIMEOUT);
     CHECK_INT(tries(&s), 2);
     CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns()));
     tear_down(&s);
@@ -479,7 +479,22 @@ TEST(flush_of_nothing_is_done)
     scene s;
     set_up_with(&s, &hand_clock, SCRIPT(OK_ANSWER));
     begin(&s);
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5)));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
+    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
+    tear_down(&s);
+}
+
+TEST(a_flush_tells_what_was_lost_since_its_caller_looked)
+{
+    scene s;
+    set_up_with(&s, &hand_clock, SCRIPT({.end = RPP_END_ANSWERED, .http_status = 400}, OK_ANSWER));
+    begin(&s);
+    uint64_t before = rpp_uploader_lost(s.uploader);
+    push(&s, 1, 1);
+    CHECK(wait_for_stat(RPP_STAT_payloads_dropped_rejected, 1));
+    CHECK_INT(rpp_uploader_flush(s.uploader, before, in_seconds(5)), RPP_IO);
+    push(&s, 2, 2);
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
     tear_down(&s);
 }
@@ -491,7 +506,7 @@ TEST(flush_hurries_a_retry)
     push(&s, 1, 2);
     begin(&s);
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5))); /* the clock stands still */
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5))); /* the clock stands still */
     CHECK_INT(STAT(payloads_delivered), 2);
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
     tear_down(&s);
@@ -505,7 +520,7 @@ TEST(flush_gives_up_at_its_deadline)
     push(&s, 1, 1);
     begin(&s);
     uint64_t start = rpp_monotonic_ns();
-    CHECK_INT(rpp_uploader_flush(s.uploader, start + 50 * RPP_NS_PER_MS), RPP_TIMEOUT);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), start + 50 * RPP_NS_PER_MS), RPP_TIMEOUT);
     CHECK(rpp_monotonic_ns() - start >= 50 * RPP_NS_PER_MS);
     CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + 20 * RPP_NS_PER_MS));
     CHECK_INT(STAT(payloads_dropped_shutdown), 1);
@@ -534,7 +549,7 @@ TEST(a_flush_tells_of_losses_and_does_not_wait_for_what_a_full_queue_drops)
     CHECK(wait_for_tries(&s, 1));
     push(&s, 2, 3);
     CHECK_INT(pthread_create(&thread, NULL, overflow_during_flush, &s), 0);
-    CHECK_INT(rpp_uploader_flush(s.uploader, in_seconds(5)), RPP_IO);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)), RPP_IO);
     pthread_join(thread, NULL);
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1)); /* else the stop would hurry too early */
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
@@ -565,7 +580,7 @@ TEST(a_flush_hurries_what_fails_meanwhile_and_tells_what_stayed_unconfirmed)
     begin(&s);
     CHECK(wait_for_tries(&s, 1));
     CHECK_INT(pthread_create(&thread, NULL, fail_during_flush, &s), 0);
-    CHECK_INT(rpp_uploader_flush(s.uploader, in_seconds(5)), RPP_IO); /* the clock stands still */
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)), RPP_IO); /* the clock stands still */
     pthread_join(thread, NULL);
     CHECK_INT(tries(&s), 2);
     CHECK_INT(STAT(payloads_unconfirmed), 1);
@@ -785,7 +800,7 @@ static void *flush_often(void *context)
 {
     scene *s = context;
     for (int i = 0; i < 50; i++) {
-        rpp_status status = rpp_uploader_flush(s->uploader, rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
+        rpp_status status = rpp_uploader_flush(s->uploader, rpp_uploader_lost(s->uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
         (void)status;
     }
     return NULL;

@@ -223,7 +223,7 @@ TEST(what_is_delivered_at_once_never_sees_the_disk)
     set_up(&s, NULL, &hand_clock);
     begin(&s);
     for (uint64_t i = 1; i <= 20; i++) push(&s, i);
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5)));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
     CHECK_INT(STAT(payloads_delivered), 20);
     CHECK_INT(STAT(payloads_spooled), 0);
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
@@ -253,7 +253,7 @@ TEST(an_outage_of_hours)
 
     atomic_store(&remote->answer, WORKS);
     turn_clock(&s, 100 * RPP_NS_PER_S);
-    CHECK(rpp_uploader_flush(s.uploader, in_seconds(60)) != RPP_TIMEOUT);
+    CHECK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(60)) != RPP_TIMEOUT);
     CHECK_INT(STAT(payloads_delivered) + STAT(payloads_dropped_too_old), COUNT);
     unsigned delivered = (unsigned)STAT(payloads_delivered);
     CHECK(delivered >= (3300 - 100) / SECONDS - 1 && delivered <= 3300 / SECONDS);
@@ -277,7 +277,7 @@ TEST(while_the_spool_is_sent_fresh_payloads_come_last)
     atomic_store(&remote->answer, WORKS);
     for (uint64_t i = 11; i <= 20; i++) push(&s, i);
     turn_clock(&s, 2 * RPP_NS_PER_S);
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5)));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
     for (unsigned i = 0; i < 20; i++) CHECK_INT(atomic_load(&remote->order[i]), i + 1);
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
     check_balance();
@@ -295,13 +295,13 @@ TEST(a_flush_waits_for_the_spool_and_tells_when_it_cannot_be_sent)
     begin(&s);
     push(&s, 1);
     CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 1));
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_monotonic_ns() + 50 * RPP_NS_PER_MS), RPP_TIMEOUT);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 50 * RPP_NS_PER_MS), RPP_TIMEOUT);
     atomic_store(&remote->answer, WORKS);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
     CHECK_INT(STAT(payloads_delivered), 1);
     atomic_store(&remote->answer, 400);
     push(&s, 2);
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_monotonic_ns() + 5 * RPP_NS_PER_S), RPP_IO);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S), RPP_IO);
     CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
     check_balance();
     end(&s);
@@ -469,7 +469,7 @@ TEST(what_killed_processes_had_arrives_once)
     live_and_die(s.path, 101);
     atomic_store(&remote->answer, WORKS);
     begin(&s);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_monotonic_ns() + 10 * RPP_NS_PER_S));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 10 * RPP_NS_PER_S));
     CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
     CHECK_INT(STAT(payloads_delivered), 40);
     CHECK_INT(STAT(payloads_unspooled), 40);
@@ -504,7 +504,7 @@ TEST(what_the_disk_does_not_take_waits_in_memory)
     CHECK_INT(STAT(payloads_spooled), 0);
     CHECK_INT(rpp_payload_queue_count(s.queue), 4);
     atomic_store(&remote->answer, WORKS);
-    CHECK_OK(rpp_uploader_flush(s.uploader, in_seconds(5)));
+    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
     CHECK_INT(STAT(payloads_delivered), 5);
 
     atomic_store(&remote->answer, IS_AWAY); /* and with room again it goes to disk */
@@ -571,7 +571,7 @@ static void *produce(void *context)
         push(self->s, number);
         if (number % 7 == 0) usleep(300);
         if (number % 50) continue;
-        rpp_status status = rpp_uploader_flush(self->s->uploader, rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
+        rpp_status status = rpp_uploader_flush(self->s->uploader, rpp_uploader_lost(self->s->uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
         (void)status;
     }
     return NULL;

@@ -361,10 +361,24 @@ static bool wait_until_idle(rpp_uploader *self, uint64_t deadline_ns)
     return true;
 }
 
-rpp_status rpp_uploader_flush(rpp_uploader *self, uint64_t deadline_ns)
+/* Under the lock. */
+static uint64_t lost_so_far(const rpp_uploader *self)
+{
+    return self->synced.lost + rpp_stats_get(RPP_STAT_payloads_dropped_queue_full);
+}
+
+uint64_t rpp_uploader_lost(rpp_uploader *self)
 {
     pthread_mutex_lock(&self->lock);
-    uint64_t dropped_before = rpp_stats_get(RPP_STAT_payloads_dropped_queue_full), lost_before = self->synced.lost;
+    uint64_t lost = lost_so_far(self);
+    pthread_mutex_unlock(&self->lock);
+    return lost;
+}
+
+rpp_status rpp_uploader_flush(rpp_uploader *self, uint64_t lost_before, uint64_t deadline_ns)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t dropped_before = rpp_stats_get(RPP_STAT_payloads_dropped_queue_full);
     uint64_t waiting = rpp_payload_queue_count(self->queue) + (self->synced.in_hand ? 1 : 0);
     self->synced.flushes++;
     hurry(self);
@@ -373,8 +387,7 @@ rpp_status rpp_uploader_flush(rpp_uploader *self, uint64_t deadline_ns)
                      : wait_for_ends(self, self->synced.ended + waiting, dropped_before, deadline_ns);
     self->synced.flushes--;
     bool in_time = ended || self->synced.gone;
-    bool lost = !ended || self->synced.lost != lost_before ||
-                rpp_stats_get(RPP_STAT_payloads_dropped_queue_full) != dropped_before;
+    bool lost = !ended || lost_so_far(self) != lost_before;
     pthread_mutex_unlock(&self->lock);
     if (!in_time) return RPP_TIMEOUT;
     return lost ? RPP_IO : RPP_OK;

@@ -41,10 +41,12 @@ typedef struct rpp_uploader rpp_uploader;
 rpp_uploader *rpp_uploader_new(const rpp_uploader_options *options, rpp_payload_queue *queue, rpp_backend *backend,
                                rpp_http_client *http);
 RPP_NODISCARD rpp_status rpp_uploader_start(rpp_uploader *uploader);
+/* How many payloads were dropped or stayed unconfirmed so far. Who hands one over and flushes asks before: it may be lost by
+ * the time that the flush begins. */
+uint64_t rpp_uploader_lost(rpp_uploader *uploader);
 /* Waits until all that was in the queue when it was called is delivered, hurrying retries; with a spool, until both are
- * empty. RPP_TIMEOUT: the deadline
- * (monotonic) passed first. RPP_IO: something of it was dropped or stayed unconfirmed. */
-RPP_NODISCARD rpp_status rpp_uploader_flush(rpp_uploader *uploader, uint64_t deadline_ns);
+ * empty. RPP_TIMEOUT: the deadline (monotonic) passed first. RPP_IO: more were lost than `lost_before`. */
+RPP_NODISCARD rpp_status rpp_uploader_flush(rpp_uploader *uploader, uint64_t lost_before, uint64_t deadline_ns);
 /* Sends what is left until the deadline at the latest, then interrupts the client and joins. What remains goes to the spool or is counted
  * (payloads_dropped_shutdown, or unconfirmed when it had gone out whole). RPP_TIMEOUT: the thread did not end (must not free). */
 RPP_NODISCARD rpp_status rpp_uploader_stop(rpp_uploader *uploader, uint64_t deadline_ns);
