@@ -28,7 +28,7 @@ RSpec.describe "Credentials" do
     @stage = FaultStage.new
     @spool = Dir.mktmpdir("spool-")
     @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @stage.server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60",
-                              "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "0.2")
+                              "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "10")
   end
 
   after(:all) do
@@ -74,6 +74,7 @@ RSpec.describe "Credentials" do
       expect(stage.server.taken.last.headers.values.join(" ")).to match(seen)
 
       faults.each do |fault|
+        app.run("RperfPush.shutdown") # what is left shall not meet the new fault
         settings = stage.set(fault).except(:auth_token)
         fail_with(**with_credentials(place, settings, places, secrets), spool_directory: @spool)
       ensure
@@ -100,7 +101,7 @@ RSpec.describe "Credentials" do
     ["http://me:#{secrets[:proxy]}@127.0.0.1:1", "http://me:#{secrets[:proxy]}@proxy.invalid:1",
      refusing.url.sub("//", "//me:#{secrets[:proxy]}@"), "socks5h://me:#{secrets[:proxy]}@127.0.0.1:#{socks.port}"].each do |proxy|
       %w[http://pyroscope.invalid https://pyroscope.invalid].each do |address|
-        fail_with(server_address: address, proxy:)
+        fail_with(server_address: address, proxy:, shutdown_timeout: 0.2)
       end
     end
     expect(app.log).to match(/the proxy answered HTTP 407/)

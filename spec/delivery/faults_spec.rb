@@ -33,8 +33,9 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   attr_reader :app, :stage
 
   # What was counted, logged and taken before it has nothing to do with what comes after.
-  def configure(**settings)
-    app.configure(upload_interval: 60, shutdown_timeout: 0.2, **settings)
+  def configure(fault, **settings)
+    app.run("RperfPush.shutdown") # what is left shall not meet the new fault
+    app.configure(upload_interval: 60, shutdown_timeout: FaultStage::SCENES.fetch(fault).mends ? 10 : 0.2, **stage.set(fault), **settings)
     @before = app.stats
     @log_before = app.log.size
     @taken_before = stage.server.taken.size
@@ -61,7 +62,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
     ended = %w[dropped unconfirmed].include?(fate) ? 1 : 0
 
     it "#{name}: #{fate}" do
-      configure(**stage.set(name))
+      configure(name)
       app.flush(0.1)
       stats = wait_for(fates[fate])
       expect(reasons.select { |counter| stats[counter].positive? }).to eq(reason)
@@ -93,7 +94,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   # Without a flush, which is somebody's wish to have it sent at once.
   ["status 429 with Retry-After in seconds", "status 503 with Retry-After as a date"].each do |name|
     it "#{name}: not before" do
-      configure(**stage.set(name))
+      configure(name)
       app.flush(0.1)
       wait_for("uploads_retried")
       refused = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -109,7 +110,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   ["nothing listens there", "nobody takes the connection", "it hangs before the answer", "it writes one byte a second",
    "status 500", "status 429 with Retry-After in seconds"].each do |name|
     it "#{name}: the shutdown takes no longer than shutdown_timeout" do
-      configure(**stage.set(name), upload_timeout: 60, shutdown_timeout: 1)
+      configure(name, upload_timeout: 60, shutdown_timeout: 1)
       app.flush(0.05)
       took = app.run("started = now; RperfPush.shutdown; now - started")
       expect(took).to be < 5
@@ -122,7 +123,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   end
 
   it "a server that is not there is no reason to wait at the end" do
-    configure(**stage.set("nothing listens there"), shutdown_timeout: 600)
+    configure("nothing listens there", shutdown_timeout: 600)
     app.flush(0.05)
     expect(app.run("started = now; RperfPush.shutdown; now - started")).to be < 60
     expect(counted["payloads_dropped_shutdown"]).to eq(counted["payloads_sealed"])
@@ -131,7 +132,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
 
   it "all of them together neither take memory nor hold up the application" do
     FaultStage::SCENES.keys.grep(/1 GB/).each do |name|
-      configure(**stage.set(name))
+      configure(name)
       app.flush(20)
       stage.mend
     end

@@ -14,7 +14,7 @@ RSpec.describe "TLS to a real nginx" do
     @server = ScriptedServer.new
     @nginx = Nginx.new { |nginx| servers(nginx) }
     @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60",
-                              "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "0.2")
+                              "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "10")
   end
 
   after(:all) do
