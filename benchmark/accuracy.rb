@@ -51,7 +51,7 @@ class Accuracy < Benchmark
 
   def cases
     THREADS.product(SLOWED.to_a).flat_map do |threads, (which, slow)|
-      Peers.cases(peers, workload: "twenty_methods", count: quick? ? 0.5 : 6, warm_up: 0, hz: HZ, flags: @settings.flags,
+      Peers.cases(peers, workload: "twenty_methods", count: quick? ? 0.5 : 4, warm_up: 0, hz: HZ, flags: @settings.flags,
                          arguments: { slow:, threads: }, self_times: true)
            .map { |one| one.with(name: name_of(one.name, threads, which)) }
     end
