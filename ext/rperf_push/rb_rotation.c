@@ -4,6 +4,8 @@
 #include "core/clock.h"
 #include "rb_frames.h"
 
+_Atomic uint32_t rb_rpp_boundaries;
+
 static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet, bool is_current, rb_rpp_occasion when)
 {
     uint64_t boundary = rpp_pipeline_boundary_ns(rb_rpp_outlet_pipeline(outlet));
@@ -12,11 +14,14 @@ static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet, bool is_current, rb_r
     return true;
 }
 
-void rb_rpp_settle_if_late(rb_rpp_thread *t)
+void rb_rpp_settle_late(rb_rpp_thread *t)
 {
+    uint32_t boundaries = atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed);
+    bool settled = true;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (rb_rpp_is_late(t, outlet)) settle(t, outlet, true, RB_RPP_WINDOW_END);
+        if (rb_rpp_is_late(t, outlet)) settled &= settle(t, outlet, true, RB_RPP_WINDOW_END);
     }
+    if (settled) t->boundaries = boundaries;
 }
 
 static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns, rb_rpp_occasion when)
@@ -51,6 +56,7 @@ bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
     uint64_t began = rpp_monotonic_ns();
     if (!rpp_pipeline_is_rotating(pipeline)) {
         if (rpp_pipeline_begin_rotation(pipeline, began) != RPP_OK) return false;
+        atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
         note_rotation(outlet);
     }
     bool resting = rb_rpp_capturing.resting; /* then what the clocks hold is the paused outlet's */

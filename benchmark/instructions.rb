@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "open3"
+require "rbconfig"
+require "tempfile"
+require_relative "support/benchmark"
+
+# instructions.rb - what a hook and a capture execute, and whose code it is: counted by callgrind, so the same on any machine,
+# however busy. Needs valgrind, and the testing build (rake compile:testing).
+class Instructions < Benchmark
+  TITLE = "Where the rest goes"
+
+  ROOT = File.expand_path("..", __dir__)
+  TURNS = 10_000
+  CAPTURES = 300
+  PREAMBLE = <<~RUBY
+    require "rperf_push"
+    require "#{__dir__}/support/depth"
+    require "#{__dir__}/workloads/pipe"
+    RperfPush.start(frequency: 99, mode: %i[cpu wall], engine: :safepoint, lines: true)
+  RUBY
+
+  # Whose it is, by the file of the source or the library.
+  OWNERS = { "rperf-push" => %r{/rperf_push/}, "C library" => %r{\A\./|/(libc|ld-linux)}, "Ruby" => // }.freeze
+
+  private
+
+  def sections
+    table = Table.new("", "instructions", *OWNERS.keys)
+    table << ["a GVL release, three hooks", *shares(release)]
+    [1, 100, 200].each { |depth| table << ["a capture at depth #{depth}, with lines", *shares(capture(depth))] }
+    ["System calls are counted up to the kernel's door only: see `capture.rb` for what the CPU clock takes.", table].join("\n\n")
+  end
+
+  # @return [Hash{String => Float}] instructions of one, by owner
+  def release
+    turns = quick? ? 200 : TURNS
+    count("rb_thread_execute_hooks", "lib", "Pipe.new(depth: 100).run(#{turns})").transform_values { |sum| sum / (turns * 2.0) }
+  end
+
+  def capture(depth)
+    often = "RperfPush::Native.capture_often"
+    code = "Depth.at(#{depth}) { #{often}(10); sleep 0.3; #{often}(#{CAPTURES}) }"
+    count("capture_often", "tmp/testing/lib", code).transform_values { |sum| sum / (CAPTURES + 10.0) }
+  end
+
+  def shares(counts)
+    total = counts.values.sum
+    [format("%.0f", total), *OWNERS.keys.map { |owner| format("%.0f %%", counts.fetch(owner, 0) / total * 100) }]
+  end
+
+  # @return [Hash{String => Integer}] instructions within the function, by owner
+  def count(function, library, code)
+    @progress.at("callgrind: #{function}")
+    Tempfile.create("callgrind") do |file|
+      run("valgrind", "--tool=callgrind", "--callgrind-out-file=#{file.path}", "--toggle-collect=#{function}",
+          RbConfig.ruby, "-I", File.join(ROOT, library), "-I", File.join(ROOT, "lib"), "-e", PREAMBLE + code)
+      by_owner(run("callgrind_annotate", "--auto=no", "--threshold=100", file.path))
+    end
+  end
+
+  def by_owner(annotated)
+    annotated.scan(/^ *([\d,]+) \( *[\d.]+%\)  (.+:.+)$/).each_with_object(Hash.new(0)) do |(count, place), sums|
+      sums[OWNERS.find { |_, file| file.match?(place) }.first] += count.delete(",").to_i
+    end
+  end
+
+  def run(*command)
+    output, status = Open3.capture2e(*command)
+    raise "#{command.first}: #{output.lines.last(3).join}" unless status.success?
+
+    output
+  end
+end
+
+Instructions.main(__FILE__)
