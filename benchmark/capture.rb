@@ -26,9 +26,10 @@ class Capture < Benchmark
   end
 
   def hot_cases
-    TARGETS.keys.map do |depth|
-      Case.new(name: "depth #{depth}", workload: "capturing", profiler: "rperf_push_testing", hz: 99, arguments: { depth: },
-               warm_up: 3, count: quick? ? 5 : 60, settings: { engine: :safepoint }, flags: @settings.flags)
+    [false, true].product(TARGETS.keys).map do |lines, depth|
+      Case.new(name: "#{lines ? "with" : "without"} lines, depth #{depth}", workload: "capturing", hz: 99, warm_up: 3,
+               profiler: "rperf_push_testing", settings: { engine: :safepoint, lines: }, arguments: { depth: },
+               count: quick? ? 5 : 60, flags: @settings.flags)
     end
   end
 
