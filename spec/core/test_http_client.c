@@ -788,12 +788,12 @@ static void watch(void *context)
 
 TEST(before_a_request_goes_out_it_is_told_with_the_gate_open)
 {
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_t own_gate = PTHREAD_MUTEX_INITIALIZER;
     scene s = {0};
     set_up(&s, STEPS({.status = 200}));
     s.client->free(s.client);
-    s.client = rpp_curl_client_new(&s.settings, &gate);
-    watcher seen = {.gate = &gate, .server = s.server};
+    s.client = rpp_curl_client_new(&s.settings, &own_gate);
+    watcher seen = {.gate = &own_gate, .server = s.server};
     s.client->before_send = watch;
     s.client->before_send_context = &seen;
     for (unsigned i = 1; i <= 3; i++) { /* the later ones over a kept connection */
@@ -803,18 +803,18 @@ TEST(before_a_request_goes_out_it_is_told_with_the_gate_open)
         CHECK_INT(seen.gate_free, i);
         CHECK_INT(seen.requests, i - 1);
     }
-    CHECK_INT(pthread_mutex_trylock(&gate), 0);
-    pthread_mutex_unlock(&gate);
+    CHECK_INT(pthread_mutex_trylock(&own_gate), 0);
+    pthread_mutex_unlock(&own_gate);
     tear_down(&s);
 }
 
 TEST(without_a_connection_nothing_goes_out)
 {
 #if LIBCURL_VERSION_NUM >= 0x075000
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_t own_gate = PTHREAD_MUTEX_INITIALIZER;
     scene s = {0};
     set_up(&s, NULL, 0);
-    watcher seen = {.gate = &gate};
+    watcher seen = {.gate = &own_gate};
     s.client->before_send = watch;
     s.client->before_send_context = &seen;
     snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/", loopback_closed_port());

@@ -548,8 +548,9 @@ TEST(a_flush_tells_of_losses_and_does_not_wait_for_what_a_full_queue_drops)
     begin(&s);
     CHECK(wait_for_tries(&s, 1));
     push(&s, 2, 3);
+    uint64_t lost_before = rpp_uploader_lost(s.uploader);
     CHECK_INT(pthread_create(&thread, NULL, overflow_during_flush, &s), 0);
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)), RPP_IO);
+    CHECK_INT(rpp_uploader_flush(s.uploader, lost_before, in_seconds(5)), RPP_IO);
     pthread_join(thread, NULL);
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1)); /* else the stop would hurry too early */
     CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
@@ -579,8 +580,9 @@ TEST(a_flush_hurries_what_fails_meanwhile_and_tells_what_stayed_unconfirmed)
     push(&s, 1, 1);
     begin(&s);
     CHECK(wait_for_tries(&s, 1));
+    uint64_t lost_before = rpp_uploader_lost(s.uploader);
     CHECK_INT(pthread_create(&thread, NULL, fail_during_flush, &s), 0);
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)), RPP_IO); /* the clock stands still */
+    CHECK_INT(rpp_uploader_flush(s.uploader, lost_before, in_seconds(5)), RPP_IO); /* the clock stands still */
     pthread_join(thread, NULL);
     CHECK_INT(tries(&s), 2);
     CHECK_INT(STAT(payloads_unconfirmed), 1);

@@ -300,8 +300,9 @@ TEST(a_flush_waits_for_the_spool_and_tells_when_it_cannot_be_sent)
     CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
     CHECK_INT(STAT(payloads_delivered), 1);
     atomic_store(&remote->answer, 400);
+    uint64_t lost_before = rpp_uploader_lost(s.uploader);
     push(&s, 2);
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S), RPP_IO);
+    CHECK_INT(rpp_uploader_flush(s.uploader, lost_before, rpp_monotonic_ns() + 5 * RPP_NS_PER_S), RPP_IO);
     CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
     check_balance();
     end(&s);
