@@ -14,6 +14,6 @@ RSpec.configure do |config|
   config.expect_with(:rspec) { |expectations| expectations.include_chain_clauses_in_custom_matcher_descriptions = true }
   config.mock_with(:rspec) { |mocks| mocks.verify_partial_doubles = true }
   config.shared_context_metadata_behavior = :apply_to_host_groups
-  config.example_status_persistence_file_path = File.expand_path("../tmp/rspec-status", __dir__)
+  config.example_status_persistence_file_path = File.expand_path("../#{ENV.fetch("RSPEC_STATUS", "tmp/rspec-status")}", __dir__)
   config.warnings = false # the gems' own; the project's are asked for by bin/test
 end
