@@ -226,11 +226,11 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     uint64_t now = rpp_monotonic_ns();
     bool was_busy = t->busy; /* allocating in one of our own methods may lead here */
     t->busy = true;
+    if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_settle_if_late(t); /* or time of now went into a window that has ended */
     rb_rpp_thread_advance(t, now);
     if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
     switch (event) {
         case RUBY_INTERNAL_EVENT_GC_ENTER:
-            rb_rpp_settle_if_late(t);
             rpp_thread_clocks_begin_event(&t->clocks, gc_states);
             collecting = t;
             break;
