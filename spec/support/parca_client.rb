@@ -1,14 +1,12 @@
 # frozen_string_literal: true
 
-require "json"
-require "net/http"
 require "time"
 require "zlib"
+require_relative "backend_client"
 require_relative "pprof_messages"
-require_relative "pprof_profile"
 
 # Reads back from Parca what was written to it.
-class ParcaClient
+class ParcaClient < BackendClient
   # What the server answered in place of a result.
   class Error < StandardError
     attr_reader :status
@@ -22,25 +20,11 @@ class ParcaClient
   CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
   WALL = "process_cpu:wall:nanoseconds:cpu:nanoseconds:delta"
 
-  attr_reader :url
-
-  # @param url [String] of the server; a path in it is kept
-  # @param headers [Hash] credentials, where a proxy in front wants them
-  def initialize(url, headers: {})
-    @url = url.chomp("/")
-    @headers = headers
-  end
-
   # @return [Boolean]
   def ready?
     profile_types && true
   rescue SystemCallError, IOError, Timeout::Error, Error
     false
-  end
-
-  # @return [String] a selector of one service
-  def self.service(name, **labels)
-    "{#{{ service_name: name, **labels }.map { |key, value| "#{key}=#{JSON.generate(value)}" }.join(", ")}}"
   end
 
   # @return [Array<String>] ids of profile types

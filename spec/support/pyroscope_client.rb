@@ -1,36 +1,20 @@
 # frozen_string_literal: true
 
-require "json"
-require "net/http"
-require_relative "pprof_profile"
+require_relative "backend_client"
 
 # Reads back from Pyroscope what was pushed to it. Plain Ruby: the JSON form of its queries says all that is needed.
-class PyroscopeClient
+class PyroscopeClient < BackendClient
   # What the server answered in place of a result.
   class Error < StandardError; end
 
   CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
   WALL = "process_cpu:wall:nanoseconds:cpu:nanoseconds"
 
-  attr_reader :url
-
-  # @param url [String] of the server; a path in it is kept
-  # @param headers [Hash] credentials or a tenant, where the server wants them
-  def initialize(url, headers: {})
-    @url = url.chomp("/")
-    @headers = headers
-  end
-
   # @return [Boolean]
   def ready?
     Net::HTTP.get_response(URI("#{url}/ready")).is_a?(Net::HTTPOK)
   rescue SystemCallError, IOError, Timeout::Error
     false
-  end
-
-  # @return [String] a selector of one service
-  def self.service(name, **labels)
-    "{#{{ service_name: name, **labels }.map { |key, value| "#{key}=#{JSON.generate(value)}" }.join(", ")}}"
   end
 
   # @return [Array<String>] ids of profile types; with a selector, only of those series
