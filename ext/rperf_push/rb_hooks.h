@@ -6,8 +6,8 @@
  *
  * Safety
  *   Hooks read clocks, write records and the sample buffer, and walk stacks; no Ruby allocation, no malloc but for a new
- *   thread's record, no raise, no lock. They are installed once a process image, with the first sampling, and stay, as the VM's lock over its hooks is
- *   not safe in a forked child; while nothing is sampled they follow births and deaths only.
+ *   thread's record, no raise, no lock. They are installed once a process image, with the first sampling, and stay, as the
+ *   VM's lock over its hooks is not safe in a forked child; while nothing is sampled they follow births and deaths only.
  */
 #ifndef RB_HOOKS_H
 #define RB_HOOKS_H

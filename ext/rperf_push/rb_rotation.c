@@ -50,13 +50,26 @@ static void note_rotation(rb_rpp_outlet outlet)
     rb_rpp_frames_next_window();
 }
 
+/* A handler on this thread keeps out: between the boundary and the new window it would give time to the wrong one. */
+static bool begin_rotation(rpp_pipeline *pipeline)
+{
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    bool was_busy = t && t->busy;
+    if (t) t->busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    bool begun = rpp_pipeline_begin_rotation(pipeline, rpp_monotonic_ns()) == RPP_OK;
+    if (begun) atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (t) t->busy = was_busy;
+    return begun;
+}
+
 bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion when)
 {
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     uint64_t began = rpp_monotonic_ns();
     if (!rpp_pipeline_is_rotating(pipeline)) {
-        if (rpp_pipeline_begin_rotation(pipeline, began) != RPP_OK) return false;
-        atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
+        if (!begin_rotation(pipeline)) return false;
         note_rotation(outlet);
     }
     bool resting = rb_rpp_capturing.resting; /* then what the clocks hold is the paused outlet's */
