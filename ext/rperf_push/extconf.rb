@@ -61,7 +61,7 @@ $INCFLAGS << " -I$(srcdir) -I$(srcdir)/core -I#{generated}"
 
 $CPPFLAGS << " -D_GNU_SOURCE"
 $CPPFLAGS << " -DRPP_TESTING" if ENV["RPERF_PUSH_TESTING"] == "1"
-$CFLAGS << " -std=gnu11 -O2 -fvisibility=hidden"
+$CFLAGS << " -std=gnu11 -O3 -fvisibility=hidden"
 $warnflags = "-Wall -Wextra -Wno-unused-parameter"
 append_ldflags("-Wl,--exclude-libs,ALL") # nanopb's symbols stay ours, whatever else is loaded
 

@@ -13,10 +13,13 @@
 #define FRAMES_MAX 65536u /* live at a time; what is beyond goes to (overflow) */
 #define YOUNG_MAX 8192u
 #define TABLE_FIRST_SIZE 8192u
+#define MOVES_AT_ONCE 4096u /* of a table that has grown */
 #define CHUNK_SIZE 1024u
 #define WINDOWS_UNSEEN 3u
-#define DROPS_PER_WINDOW 2000u
+#define LOOKS_PER_WINDOW 16384u
+#define DROPS_PER_WINDOW 1000u
 #define NAME_MAX_BYTES 1024
+#define AT_ONCE 16 /* frames compared in one go */
 
 #define EMPTY ((VALUE)0)
 #define REMOVED ((VALUE)1) /* a Fixnum, never a frame */
@@ -28,11 +31,15 @@ typedef struct entry {
 } entry;
 
 /* VALUE -> id: open addressing, a power of two, at most half full. */
-static struct {
+typedef struct frame_table {
     entry *entries;
     uint32_t size, used; /* used counts REMOVED ones too */
     unsigned shift;
-} table;
+} frame_table;
+
+/* A table that grows is moved in parts: all at once, it would take milliseconds of the application's time. */
+static frame_table table, outgrown;
+static uint32_t moved; /* of outgrown's entries */
 
 static struct {
     VALUE frames[YOUNG_MAX];
@@ -44,8 +51,8 @@ typedef struct chunk {
     VALUE frames[CHUNK_SIZE]; /* by id; 0: none */
 } chunk;
 
-/* The stack that was converted last, from its root: the next one is likely to share most of it, and comparing is cheaper than
- * looking up. Of this window only, as a look also says that a frame is in use. */
+/* The stack that was converted last, leaf first, its root at the end of the arrays: the next one is likely to share most of it,
+ * and comparing is cheaper than looking up. Of this window only, as a look also says that a frame is in use. */
 static struct {
     VALUE frames[RPP_MAX_DEPTH];
     uint32_t ids[RPP_MAX_DEPTH];
@@ -122,41 +129,62 @@ static void let_go(uint32_t id)
 
 /* --- the table --- */
 
-static uint32_t bucket_of(VALUE frame)
+static uint32_t bucket_of(const frame_table *in, VALUE frame)
 {
-    return (uint32_t)((frame * UINT64_C(0x9E3779B97F4A7C15)) >> table.shift);
+    return (uint32_t)((frame * UINT64_C(0x9E3779B97F4A7C15)) >> in->shift);
 }
 
-static entry *find(VALUE frame)
+static entry *find(const frame_table *in, VALUE frame)
 {
     entry *vacant = NULL;
-    for (uint32_t i = bucket_of(frame);; i = (i + 1) & (table.size - 1)) {
-        entry *e = &table.entries[i];
+    for (uint32_t i = bucket_of(in, frame);; i = (i + 1) & (in->size - 1)) {
+        entry *e = &in->entries[i];
         if (e->frame == frame) return e;
         if (e->frame == REMOVED && !vacant) vacant = e;
         if (e->frame == EMPTY) return vacant ? vacant : e;
     }
 }
 
-static bool table_resize(uint32_t size)
+static bool is_live(const entry *e)
 {
-    entry *before = table.entries;
-    uint32_t before_size = table.size;
-    entry *fresh = rpp_calloc(size, sizeof *fresh);
-    if (!fresh) return false;
+    return e->frame != EMPTY && e->frame != REMOVED;
+}
+
+/* While changing. */
+static void put(entry e)
+{
+    entry *place = find(&table, e.frame);
+    if (place->frame == EMPTY) table.used++;
+    *place = e;
+}
+
+static void move_outgrown(uint32_t most)
+{
+    if (!outgrown.size) return;
     set_changing(true);
-    table.entries = fresh;
-    table.size = size;
-    table.used = 0;
-    table.shift = (unsigned)(64 - __builtin_ctz(size));
-    for (uint32_t i = 0; i < before_size; i++) {
-        if (before[i].frame == EMPTY || before[i].frame == REMOVED) continue;
-        *find(before[i].frame) = before[i];
-        table.used++;
+    for (; moved < outgrown.size && most; moved++, most--) {
+        entry *e = &outgrown.entries[moved];
+        if (!is_live(e)) continue;
+        put(*e);
+        e->frame = REMOVED;
     }
+    entry *empty = moved == outgrown.size ? outgrown.entries : NULL;
+    if (empty) outgrown = (frame_table){0};
     set_changing(false);
-    rpp_free(before);
-    return true;
+    rpp_free(empty);
+}
+
+/* Out of memory: stays as it is; then captures wait, or say (overflow). */
+static void table_resize(uint32_t size)
+{
+    move_outgrown(UINT32_MAX); /* the move before has long been done, or nearly */
+    frame_table fresh = {rpp_calloc(size, sizeof(entry)), size, 0, (unsigned)(64 - __builtin_ctz(size))};
+    if (!fresh.entries) return;
+    set_changing(true);
+    outgrown = table;
+    moved = 0;
+    table = fresh;
+    set_changing(false);
 }
 
 /* Room for a deep stack of new frames, made ahead of time as a capture cannot allocate. */
@@ -164,15 +192,24 @@ static void make_room(void)
 {
     uint32_t live = rpp_frame_names_count(names);
     if (table.used > table.size / 2) table_resize(live > table.size / 4 ? table.size * 2 : table.size);
+    move_outgrown(MOVES_AT_ONCE);
     set_changing(true);
     (void)!rpp_frame_names_ensure(names, YOUNG_MAX); /* near the limit: fewer; then captures say (overflow) */
     set_changing(false);
 }
 
+static entry *find_known(VALUE frame)
+{
+    entry *e = find(&table, frame);
+    if (e->frame == frame || !outgrown.size) return e;
+    entry *not_moved = find(&outgrown, frame);
+    return not_moved->frame == frame ? not_moved : e;
+}
+
 /* The id of a frame; RPP_FRAME_OVERFLOW past the limit; 0: no room right now. */
 static uint32_t id_of(VALUE frame)
 {
-    entry *e = find(frame);
+    entry *e = find_known(frame);
     if (e->frame == frame) {
         e->seen = window;
         return e->id;
@@ -188,14 +225,26 @@ static uint32_t id_of(VALUE frame)
     return id;
 }
 
+/* How many frames, counted from the root, are those of the last stack. */
+static int shared_with_last(const VALUE *frames, int count)
+{
+    const VALUE *root = frames + count, *last_root = last.frames + RPP_MAX_DEPTH;
+    int most = count < last.depth ? count : last.depth, shared = 0;
+    while (shared + AT_ONCE <= most && !memcmp(root - shared - AT_ONCE, last_root - shared - AT_ONCE, sizeof(VALUE[AT_ONCE]))) {
+        shared += AT_ONCE;
+    }
+    while (shared < most && root[-1 - shared] == last_root[-1 - shared]) shared++;
+    return shared;
+}
+
 static bool convert_own_part(const VALUE *frames, int count, int shared)
 {
     for (last.depth = shared; last.depth < count; last.depth++) {
         VALUE frame = frames[count - 1 - last.depth];
         uint32_t id = id_of(frame);
         if (!id) return false;
-        last.frames[last.depth] = frame;
-        last.ids[last.depth] = id;
+        last.frames[RPP_MAX_DEPTH - 1 - last.depth] = frame;
+        last.ids[RPP_MAX_DEPTH - 1 - last.depth] = id;
     }
     return true;
 }
@@ -203,11 +252,12 @@ static bool convert_own_part(const VALUE *frames, int count, int shared)
 bool rb_rpp_frames_convert(const VALUE *frames, const int *lines, int count, rpp_location *locations)
 {
     if (changing) return false;
-    int shared = 0;
-    while (shared < count && shared < last.depth && frames[count - 1 - shared] == last.frames[shared]) shared++;
-    if (!convert_own_part(frames, count, shared)) return false;
-    for (int i = 0; i < count; i++) {
-        locations[i] = (rpp_location){last.ids[count - 1 - i], lines && lines[i] > 0 ? (uint32_t)lines[i] : 0};
+    if (!convert_own_part(frames, count, shared_with_last(frames, count))) return false;
+    const uint32_t *ids = last.ids + RPP_MAX_DEPTH - count;
+    if (lines) {
+        for (int i = 0; i < count; i++) locations[i] = (rpp_location){ids[i], lines[i] > 0 ? (uint32_t)lines[i] : 0};
+    } else {
+        for (int i = 0; i < count; i++) locations[i] = (rpp_location){ids[i], 0};
     }
     return true;
 }
@@ -300,31 +350,40 @@ void rb_rpp_frames_name(uint64_t budget_ns)
     naming = false;
 }
 
-/* Dropping costs more than looking: where many frames went out of use, it takes several windows. */
+static void drop(entry *e)
+{
+    let_go(e->id);
+    rpp_frame_names_release(names, e->id);
+    e->frame = REMOVED;
+}
+
+/* A part of the table in each window; and dropping costs more than looking. Where there are many frames it takes several windows
+ * until those that went out of use are gone. */
 void rb_rpp_frames_next_window(void)
 {
     static uint32_t cursor;
     window++;
     uint32_t dropped = 0;
+    move_outgrown(MOVES_AT_ONCE);
     set_changing(true);
     last.depth = 0;
-    for (uint32_t i = 0; i < table.size && dropped < DROPS_PER_WINDOW; i++) {
+    for (uint32_t looks = 0; looks < table.size && looks < LOOKS_PER_WINDOW && dropped < DROPS_PER_WINDOW; looks++) {
         entry *e = &table.entries[cursor++ & (table.size - 1)];
-        if (e->frame == EMPTY || e->frame == REMOVED || window - e->seen <= WINDOWS_UNSEEN) continue;
+        if (!is_live(e) || window - e->seen <= WINDOWS_UNSEEN) continue;
         if (!rpp_frame_names_get(names, e->id)) continue; /* still young */
-        let_go(e->id);
-        rpp_frame_names_release(names, e->id);
-        e->frame = REMOVED;
+        drop(e);
         dropped++;
     }
     set_changing(false);
     rpp_stats_add(RPP_STAT_frames_dropped, dropped);
+    rpp_stats_set(RPP_STAT_frames_known, rpp_frame_names_count(names));
 }
 
 void rb_rpp_frames_init(const char *lib_dir)
 {
     names = rpp_frame_names_new(FRAMES_MAX + RPP_FRAME_FIRST);
-    if (!names || !table_resize(TABLE_FIRST_SIZE)) rb_memerror();
+    table_resize(TABLE_FIRST_SIZE);
+    if (!names || !table.size) rb_memerror();
     make_room();
     snprintf(own_prefix, sizeof own_prefix, "%s", lib_dir);
     rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &young_type, &young));
