@@ -9,13 +9,21 @@
 #include "rb_rotation.h"
 #include "rb_timers.h"
 
-#define HOOKS_PER_MEASURE 64u
-#define HOOK_MAX_NS (2 * RPP_NS_PER_US)
+#define HOOKS_PER_MEASURE 61u /* odd: hooks come in pairs, and both are to be measured */
+#define HOOK_MAX_NS (4 * RPP_NS_PER_US)
+#define READING_NS (1 * RPP_NS_PER_US) /* what a CPU clock takes to read, at most: it is a system call */
+#define READINGS_SHARE 4               /* one part in so many of the budget may go to reading CPU clocks at changes of state */
 
 static _Atomic bool sampling;
 static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
 static _Atomic bool ran;                 /* some thread ran since a collector last asked */
-static uint64_t unread_limit_ns;         /* wall time after which a CPU clock is read at the next change of state */
+
+/* When a CPU clock is worth reading at a change of state. */
+static struct {
+    uint64_t unread_ns;   /* for the thread: that much wall time since it was read */
+    uint64_t distance_ns; /* for all of them: that much since any was */
+    _Atomic uint64_t last_ns;
+} reading;
 
 bool rb_rpp_is_sampling(void)
 {
@@ -29,12 +37,22 @@ rb_rpp_thread *rb_rpp_running_thread(bool *any_ran)
     return t;
 }
 
-/* A hundredth of the period, from 100 us (0.5 us of reading in 100 is bearable) to 1 ms. */
-void rb_rpp_hooks_set_period(uint64_t period_ns)
+/* A hundredth of the period, from 100 us to 1 ms. */
+void rb_rpp_hooks_set_pace(uint64_t period_ns, double overhead_limit)
 {
-    unread_limit_ns = period_ns / 100;
-    if (unread_limit_ns < 100 * RPP_NS_PER_US) unread_limit_ns = 100 * RPP_NS_PER_US;
-    if (unread_limit_ns > RPP_NS_PER_MS) unread_limit_ns = RPP_NS_PER_MS;
+    reading.unread_ns = period_ns / 100;
+    if (reading.unread_ns < 100 * RPP_NS_PER_US) reading.unread_ns = 100 * RPP_NS_PER_US;
+    if (reading.unread_ns > RPP_NS_PER_MS) reading.unread_ns = RPP_NS_PER_MS;
+    reading.distance_ns = (uint64_t)((double)(READING_NS * READINGS_SHARE) / overhead_limit);
+}
+
+/* Time that is not read yet is shared out among the states in between, so nothing is lost by waiting. */
+static void read_cpu_if_worth_it(rb_rpp_thread *t, uint64_t unread_ns, uint64_t now)
+{
+    if (unread_ns <= reading.unread_ns) return;
+    if (now < atomic_load_explicit(&reading.last_ns, memory_order_relaxed) + reading.distance_ns) return;
+    atomic_store_explicit(&reading.last_ns, now, memory_order_relaxed);
+    rb_rpp_thread_read_cpu(t);
 }
 
 /* Runs on the creator: of a thread of the main Ractor, or of another one's first. */
@@ -67,7 +85,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     if (t->in_ruby) rb_rpp_settle_if_late(t);
     rpp_thread_clocks_begin_event(&t->clocks, off_gvl);
     rb_rpp_thread_advance(t, now);
-    if (rpp_thread_clocks_current(&t->clocks)->unread_ns[RPP_STATE_BLOCKED] > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+    read_cpu_if_worth_it(t, rpp_thread_clocks_current(&t->clocks)->unread_ns[RPP_STATE_BLOCKED], now);
     if (t->in_ruby) rb_rpp_capture_event(t, off_gvl);
     atomic_store_explicit(&t->ready_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->resumed_ns, now, memory_order_relaxed);
@@ -93,8 +111,10 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     if (t->phase == RB_RPP_RUNNING) {
         if (t->in_ruby) rb_rpp_settle_if_late(t);
         rpp_thread_clocks_advance(&t->clocks, RPP_STATE_RUNNING, now);
-        if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns || rb_rpp_threads_share_native_ones()) {
+        if (rb_rpp_threads_share_native_ones()) {
             rb_rpp_thread_read_cpu(t);
+        } else {
+            read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
         }
         rb_rpp_thread_leave_clock(t);
         t->phase = RB_RPP_BLOCKED;
@@ -104,11 +124,13 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     t->busy = false;
 }
 
-/* Hooks are too short to time each: one in many stands for all. Under the GVL, nearly. */
+/* Hooks are too short to time each: one in many stands for all. A count that two threads make at once is no loss. */
 static void measure_hook(uint64_t began)
 {
-    static unsigned calls;
-    if (++calls % HOOKS_PER_MEASURE) return;
+    static _Atomic unsigned calls;
+    unsigned call = atomic_load_explicit(&calls, memory_order_relaxed) + 1;
+    atomic_store_explicit(&calls, call, memory_order_relaxed);
+    if (call % HOOKS_PER_MEASURE) return;
     uint64_t took = rpp_monotonic_ns() - began;
     uint64_t all = HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS);
     rpp_stats_add(RPP_STAT_overhead_ns, all);
@@ -130,9 +152,9 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
     switch (event) {
         case RUBY_INTERNAL_THREAD_EVENT_READY: {
             /* Concurrent with anything; the first one counts. */
-            uint64_t none = 0;
-            atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, rpp_monotonic_ns(), memory_order_relaxed,
-                                                    memory_order_relaxed);
+            uint64_t none = 0, now = rpp_monotonic_ns();
+            atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, now, memory_order_relaxed, memory_order_relaxed);
+            measure_hook(now);
             break;
         }
         case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
@@ -164,7 +186,7 @@ void rb_rpp_labels_changed(rpp_label_set *labels)
         uint64_t now = rpp_monotonic_ns();
         rb_rpp_settle_if_late(t);
         rb_rpp_thread_advance(t, now);
-        if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+        read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
         rpp_clock_slot *in_the_way = rpp_thread_clocks_slot_in_the_way(&t->clocks, labels);
         if (in_the_way && !rb_rpp_capture_slot(t, in_the_way)) {
             rpp_stats_add(RPP_STAT_time_lost_ns, in_the_way->wall_ns[RPP_STATE_RUNNING]);
@@ -228,7 +250,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     t->busy = true;
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_settle_if_late(t); /* or time of now went into a window that has ended */
     rb_rpp_thread_advance(t, now);
-    if (rpp_thread_clocks_unread_ns(&t->clocks) > unread_limit_ns) rb_rpp_thread_read_cpu(t);
+    read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
     switch (event) {
         case RUBY_INTERNAL_EVENT_GC_ENTER:
             rpp_thread_clocks_begin_event(&t->clocks, gc_states);
@@ -245,6 +267,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     }
     t->doing = collecting ? phase : RPP_STATE_RUNNING;
     t->busy = was_busy;
+    measure_hook(now);
 }
 
 bool rb_rpp_hooks_install_once(void)

@@ -16,7 +16,8 @@
 
 /* Whether they were not there before: then the threads that are must be registered. */
 bool rb_rpp_hooks_install_once(void);
-void rb_rpp_hooks_set_period(uint64_t period_ns);
+/* How finely hooks follow CPU time: every reading of a CPU clock is a system call, and comes out of the budget. */
+void rb_rpp_hooks_set_pace(uint64_t period_ns, double overhead_limit);
 
 /* Some outlet is on. Any thread, any context. */
 bool rb_rpp_is_sampling(void);

@@ -187,7 +187,7 @@ static void combine_options(void)
         if (o->overhead_limit < overhead_limit) overhead_limit = o->overhead_limit;
         rb_rpp_capturing.lines |= o->lines;
     }
-    rb_rpp_hooks_set_period(period);
+    rb_rpp_hooks_set_pace(period, overhead_limit);
     pthread_mutex_lock(&budget_lock);
     rpp_budget_init(&budget, overhead_limit, period, rpp_monotonic_ns(), overhead());
     pthread_mutex_unlock(&budget_lock);
