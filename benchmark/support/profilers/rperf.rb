@@ -4,7 +4,12 @@ require_relative "../profiler"
 
 class RperfProfiler < Profiler
   def load = require("rperf")
-  def start = Rperf.start(frequency: @hz, mode: @options.fetch(:mode, :cpu), defer: @options.fetch(:defer, false))
+
+  def start
+    Rperf.start(frequency: @hz, mode: @options.fetch(:mode, :cpu), defer: @options.fetch(:defer, false))
+    Rperf.profile { nil } if @options[:block]
+  end
+
   def stop = @result = Rperf.stop
 
   def self_times
