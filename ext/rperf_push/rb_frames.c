@@ -10,18 +10,18 @@
 #include "core/sample_buffer.h"
 #include "core/stats.h"
 
-#define FRAMES_MAX 65536u /* live at a time; what is beyond goes to (overflow) */
-#define YOUNG_MAX 8192u
+#define FRAMES_MAX       65536u /* live at a time; what is beyond goes to (overflow) */
+#define YOUNG_MAX        8192u
 #define TABLE_FIRST_SIZE 8192u
-#define MOVES_AT_ONCE 4096u /* of a table that has grown */
-#define CHUNK_SIZE 1024u
-#define WINDOWS_UNSEEN 3u
+#define MOVES_AT_ONCE    4096u /* of a table that has grown */
+#define CHUNK_SIZE       1024u
+#define WINDOWS_UNSEEN   3u
 #define LOOKS_PER_WINDOW 16384u
 #define DROPS_PER_WINDOW 1000u
-#define NAME_MAX_BYTES 1024
-#define AT_ONCE 16 /* frames compared in one go */
+#define NAME_MAX_BYTES   1024
+#define AT_ONCE          16 /* frames compared in one go */
 
-#define EMPTY ((VALUE)0)
+#define EMPTY   ((VALUE)0)
 #define REMOVED ((VALUE)1) /* a Fixnum, never a frame */
 
 typedef struct entry {
@@ -230,7 +230,8 @@ static int shared_with_last(const VALUE *frames, int count)
 {
     const VALUE *root = frames + count, *last_root = last.frames + RPP_MAX_DEPTH;
     int most = count < last.depth ? count : last.depth, shared = 0;
-    while (shared + AT_ONCE <= most && !memcmp(root - shared - AT_ONCE, last_root - shared - AT_ONCE, sizeof(VALUE[AT_ONCE]))) {
+    while (shared + AT_ONCE <= most &&
+           !memcmp(root - shared - AT_ONCE, last_root - shared - AT_ONCE, sizeof(VALUE[AT_ONCE]))) {
         shared += AT_ONCE;
     }
     while (shared < most && root[-1 - shared] == last_root[-1 - shared]) shared++;
@@ -317,9 +318,9 @@ static VALUE name_frame(VALUE argument)
     size_t name_length = compose_name(frame, class_path, name, sizeof name);
     uint32_t first_line = FIXNUM_P(line) && FIX2LONG(line) > 0 ? (uint32_t)FIX2LONG(line) : 0;
 
-    rpp_status status = rpp_frame_names_set(names, id, name, name_length, RTEST(path) ? RSTRING_PTR(path) : "",
-                                            RTEST(path) ? (size_t)RSTRING_LEN(path) : 0, first_line,
-                                            is_own(path, class_path));
+    rpp_status status =
+        rpp_frame_names_set(names, id, name, name_length, RTEST(path) ? RSTRING_PTR(path) : "",
+                            RTEST(path) ? (size_t)RSTRING_LEN(path) : 0, first_line, is_own(path, class_path));
     if (status == RPP_OK) keep(id, frame);
     RB_GC_GUARD(path);
     RB_GC_GUARD(class_path);

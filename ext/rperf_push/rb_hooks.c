@@ -10,9 +10,9 @@
 #include "rb_timers.h"
 
 #define HOOKS_PER_MEASURE 61u /* odd: hooks come in pairs, and both are to be measured */
-#define HOOK_MAX_NS (4 * RPP_NS_PER_US)
-#define READING_NS (1 * RPP_NS_PER_US) /* what a CPU clock takes to read, at most: it is a system call */
-#define READINGS_SHARE 4               /* one part in so many of the budget may go to reading CPU clocks at changes of state */
+#define HOOK_MAX_NS       (4 * RPP_NS_PER_US)
+#define READING_NS        (1 * RPP_NS_PER_US) /* what a CPU clock takes to read, at most: it is a system call */
+#define READINGS_SHARE    4 /* one part in so many of the budget may go to reading CPU clocks at changes of state */
 
 static _Atomic bool sampling;
 static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
@@ -150,27 +150,27 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
     rb_rpp_thread *t = rb_rpp_thread_of(data->thread);
     if (!t) return;
     switch (event) {
-        case RUBY_INTERNAL_THREAD_EVENT_READY: {
-            /* Concurrent with anything; the first one counts. */
-            uint64_t none = 0, now = rpp_monotonic_ns();
-            atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, now, memory_order_relaxed, memory_order_relaxed);
-            measure_hook(now);
-            break;
-        }
-        case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
-            if (!t->ended) on_resumed(t, rpp_monotonic_ns());
-            measure_hook(t->clocks.wall_mark_ns);
-            break;
-        case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
-            if (!t->ended) on_suspended(t, rpp_monotonic_ns());
-            measure_hook(t->clocks.wall_mark_ns);
-            break;
-        case RUBY_INTERNAL_THREAD_EVENT_EXITED:
-            /* THREAD_BEGIN and THREAD_END come for threads of the main Ractor only. */
-            if (!t->ended) rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
-            t->ended = true;
-            atomic_store(&t->exited, true);
-            break;
+    case RUBY_INTERNAL_THREAD_EVENT_READY: {
+        /* Concurrent with anything; the first one counts. */
+        uint64_t none = 0, now = rpp_monotonic_ns();
+        atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, now, memory_order_relaxed, memory_order_relaxed);
+        measure_hook(now);
+        break;
+    }
+    case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
+        if (!t->ended) on_resumed(t, rpp_monotonic_ns());
+        measure_hook(t->clocks.wall_mark_ns);
+        break;
+    case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
+        if (!t->ended) on_suspended(t, rpp_monotonic_ns());
+        measure_hook(t->clocks.wall_mark_ns);
+        break;
+    case RUBY_INTERNAL_THREAD_EVENT_EXITED:
+        /* THREAD_BEGIN and THREAD_END come for threads of the main Ractor only. */
+        if (!t->ended) rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
+        t->ended = true;
+        atomic_store(&t->exited, true);
+        break;
     }
 }
 
@@ -248,22 +248,23 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     uint64_t now = rpp_monotonic_ns();
     bool was_busy = t->busy; /* allocating in one of our own methods may lead here */
     t->busy = true;
-    if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_settle_if_late(t); /* or time of now went into a window that has ended */
+    if (event == RUBY_INTERNAL_EVENT_GC_ENTER)
+        rb_rpp_settle_if_late(t); /* or time of now went into a window that has ended */
     rb_rpp_thread_advance(t, now);
     read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
     switch (event) {
-        case RUBY_INTERNAL_EVENT_GC_ENTER:
-            rpp_thread_clocks_begin_event(&t->clocks, gc_states);
-            collecting = t;
-            break;
-        case RUBY_INTERNAL_EVENT_GC_START: phase = RPP_STATE_GC_MARKING; break;
-        case RUBY_INTERNAL_EVENT_GC_END_MARK: phase = RPP_STATE_GC_SWEEPING; break;
-        case RUBY_INTERNAL_EVENT_GC_END_SWEEP: phase = RPP_STATE_GC_MARKING; break; /* what comes next begins with it */
-        case RUBY_INTERNAL_EVENT_GC_EXIT:
-            collecting = NULL;
-            rb_rpp_capture_event(t, gc_states);
-            rb_rpp_timer_catch_up(t);
-            break;
+    case RUBY_INTERNAL_EVENT_GC_ENTER:
+        rpp_thread_clocks_begin_event(&t->clocks, gc_states);
+        collecting = t;
+        break;
+    case RUBY_INTERNAL_EVENT_GC_START: phase = RPP_STATE_GC_MARKING; break;
+    case RUBY_INTERNAL_EVENT_GC_END_MARK: phase = RPP_STATE_GC_SWEEPING; break;
+    case RUBY_INTERNAL_EVENT_GC_END_SWEEP: phase = RPP_STATE_GC_MARKING; break; /* what comes next begins with it */
+    case RUBY_INTERNAL_EVENT_GC_EXIT:
+        collecting = NULL;
+        rb_rpp_capture_event(t, gc_states);
+        rb_rpp_timer_catch_up(t);
+        break;
     }
     t->doing = collecting ? phase : RPP_STATE_RUNNING;
     t->busy = was_busy;
@@ -280,13 +281,12 @@ bool rb_rpp_hooks_install_once(void)
                                           RUBY_INTERNAL_THREAD_EVENT_RESUMED | RUBY_INTERNAL_THREAD_EVENT_SUSPENDED |
                                           RUBY_INTERNAL_THREAD_EVENT_EXITED,
                                       NULL);
-    rb_add_event_hook(on_ruby_event,
-                      RUBY_EVENT_THREAD_BEGIN | RUBY_EVENT_THREAD_END | RUBY_EVENT_FIBER_SWITCH, Qnil);
-    VALUE gc = rb_tracepoint_new(Qnil,
-                                 RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT |
-                                     RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK |
-                                     RUBY_INTERNAL_EVENT_GC_END_SWEEP,
-                                 on_gc_event, NULL);
+    rb_add_event_hook(on_ruby_event, RUBY_EVENT_THREAD_BEGIN | RUBY_EVENT_THREAD_END | RUBY_EVENT_FIBER_SWITCH, Qnil);
+    VALUE gc =
+        rb_tracepoint_new(Qnil,
+                          RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT | RUBY_INTERNAL_EVENT_GC_START |
+                              RUBY_INTERNAL_EVENT_GC_END_MARK | RUBY_INTERNAL_EVENT_GC_END_SWEEP,
+                          on_gc_event, NULL);
     rb_gc_register_mark_object(gc);
     rb_tracepoint_enable(gc);
     return true;

@@ -13,8 +13,8 @@
 
 #define BUFFER_HALF_BYTES (1024 * 1024)
 /* Windows only keep the tables small here: what they hold is added up. */
-#define WINDOW_NS (10 * RPP_NS_PER_S)
-#define PATIENCE_NS (30 * RPP_NS_PER_S)
+#define WINDOW_NS         (10 * RPP_NS_PER_S)
+#define PATIENCE_NS       (30 * RPP_NS_PER_S)
 
 typedef struct on_demand {
     rpp_pipeline *pipeline;
@@ -133,7 +133,8 @@ static VALUE data_of(on_demand *s)
 
 /* --- methods of Native: arguments were checked by Ruby --- */
 
-static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, VALUE aggregate, VALUE defer, VALUE engine)
+static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, VALUE aggregate, VALUE defer,
+                          VALUE engine)
 {
     if (session) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
     rb_rpp_shape shape = {.mode = NUM2UINT(mode), .lines = RTEST(lines), .separate = !RTEST(aggregate)};

@@ -33,8 +33,10 @@ static VALUE frame_of(const builder *b, rpp_location location)
 static void add_state(VALUE labels, uint8_t state)
 {
     static const char *const names[RPP_STATE_COUNT][2] = {
-        [RPP_STATE_BLOCKED] = {"%GVL", "blocked"},    [RPP_STATE_WAITING] = {"%GVL", "wait"},
-        [RPP_STATE_GC_MARKING] = {"%GC", "mark"}, [RPP_STATE_GC_SWEEPING] = {"%GC", "sweep"},
+        [RPP_STATE_BLOCKED] = {"%GVL", "blocked"},
+        [RPP_STATE_WAITING] = {"%GVL", "wait"},
+        [RPP_STATE_GC_MARKING] = {"%GC", "mark"},
+        [RPP_STATE_GC_SWEEPING] = {"%GC", "sweep"},
     };
     if (names[state][0]) put(labels, names[state][0], rb_utf8_str_new_cstr(names[state][1]));
 }

@@ -16,7 +16,7 @@
 #include "rb_timers.h"
 
 /* What a job may take of the application's time at once. */
-#define JOB_BUDGET_NS (400 * RPP_NS_PER_US)
+#define JOB_BUDGET_NS   (400 * RPP_NS_PER_US)
 /* A thread that has run this many periods without a capture may hold the GVL in its sleep. */
 #define OVERDUE_PERIODS 4u
 

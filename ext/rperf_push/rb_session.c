@@ -22,10 +22,10 @@
 #include "rb_settings.h"
 #include "rb_threads.h"
 
-#define BUFFER_HALF_BYTES (1024 * 1024)
+#define BUFFER_HALF_BYTES  (1024 * 1024)
 #define QUEUE_MAX_PAYLOADS 4096
-#define RETRY_FIRST_NS RPP_NS_PER_S
-#define RETRY_MAX_NS (60 * RPP_NS_PER_S)
+#define RETRY_FIRST_NS     RPP_NS_PER_S
+#define RETRY_MAX_NS       (60 * RPP_NS_PER_S)
 
 /* One running delivery chain, in the order of the path of a sample. */
 typedef struct session {

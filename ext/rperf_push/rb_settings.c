@@ -62,8 +62,8 @@ static void put(reader *r, VALUE key, VALUE value)
     }
     VALUE key_text = as_string(key), value_text = Qnil;
     if (!NIL_P(value)) {
-        bool plain = is_text(value) || RB_INTEGER_TYPE_P(value) || RB_FLOAT_TYPE_P(value) || value == Qtrue ||
-                     value == Qfalse;
+        bool plain =
+            is_text(value) || RB_INTEGER_TYPE_P(value) || RB_FLOAT_TYPE_P(value) || value == Qtrue || value == Qfalse;
         if (!plain) {
             reject(r, value);
             return;
@@ -125,8 +125,8 @@ static void read_text(reader *r, VALUE value)
         check(rpp_settings_set_string(r->settings, r->option, NULL, 0, r->mistakes));
     } else if (is_text(value)) {
         VALUE text = as_string(value);
-        check(rpp_settings_set_string(r->settings, r->option, RSTRING_PTR(text), (size_t)RSTRING_LEN(text),
-                                      r->mistakes));
+        check(
+            rpp_settings_set_string(r->settings, r->option, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), r->mistakes));
         RB_GC_GUARD(text);
     } else {
         reject(r, value);
@@ -149,24 +149,24 @@ static void read_value(reader *r, rpp_option_type type, VALUE value)
 {
     bool integer = FIXNUM_P(value), real = integer || RB_FLOAT_TYPE_P(value);
     switch (type) {
-        case RPP_OPTION_STRING: read_text(r, value); return;
-        case RPP_OPTION_CHOICE: read_choice(r, value); return;
-        case RPP_OPTION_PAIRS: read_pairs(r, value); return;
-        case RPP_OPTION_LIST:
-        case RPP_OPTION_MODE: read_list(r, value); return;
-        case RPP_OPTION_BOOLEAN:
-            if (value != Qtrue && value != Qfalse) break;
-            check(rpp_settings_set_boolean(r->settings, r->option, value == Qtrue, r->mistakes));
-            return;
-        case RPP_OPTION_INTEGER:
-            if (!integer) break;
-            check(rpp_settings_set_integer(r->settings, r->option, FIX2LONG(value), r->mistakes));
-            return;
-        case RPP_OPTION_SECONDS:
-        case RPP_OPTION_SHARE:
-            if (!real) break;
-            check(rpp_settings_set_real(r->settings, r->option, NUM2DBL(value), r->mistakes));
-            return;
+    case RPP_OPTION_STRING: read_text(r, value); return;
+    case RPP_OPTION_CHOICE: read_choice(r, value); return;
+    case RPP_OPTION_PAIRS: read_pairs(r, value); return;
+    case RPP_OPTION_LIST:
+    case RPP_OPTION_MODE: read_list(r, value); return;
+    case RPP_OPTION_BOOLEAN:
+        if (value != Qtrue && value != Qfalse) break;
+        check(rpp_settings_set_boolean(r->settings, r->option, value == Qtrue, r->mistakes));
+        return;
+    case RPP_OPTION_INTEGER:
+        if (!integer) break;
+        check(rpp_settings_set_integer(r->settings, r->option, FIX2LONG(value), r->mistakes));
+        return;
+    case RPP_OPTION_SECONDS:
+    case RPP_OPTION_SHARE:
+        if (!real) break;
+        check(rpp_settings_set_real(r->settings, r->option, NUM2DBL(value), r->mistakes));
+        return;
     }
     reject(r, value);
 }

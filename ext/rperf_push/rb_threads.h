@@ -29,11 +29,11 @@ typedef enum rb_rpp_phase { RB_RPP_RUNNING, RB_RPP_BLOCKED } rb_rpp_phase;
 
 typedef struct rb_rpp_thread {
     struct rb_rpp_thread *next;
-    VALUE thread; /* may be used until `ended` */
-    uint32_t seq; /* 1-based, in order of first sight */
+    VALUE thread;                     /* may be used until `ended` */
+    uint32_t seq;                     /* 1-based, in order of first sight */
     uint32_t windows[RB_RPP_OUTLETS]; /* the windows its clocks belong to */
-    uint32_t settled; /* how often its clocks were closed */
-    uint32_t boundaries; /* of those there were (rb_rotation.h), it is late for none */
+    uint32_t settled;                 /* how often its clocks were closed */
+    uint32_t boundaries;              /* of those there were (rb_rotation.h), it is late for none */
     rb_rpp_phase phase;
     rpp_state doing; /* while it holds the GVL: running, or what the GC does on it */
     bool in_ruby, ended;

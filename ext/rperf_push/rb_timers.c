@@ -17,7 +17,7 @@
 
 #define TIMER_SIGNAL SIGURG
 /* The kernel looks at CPU timers at its own tick, which is longer. */
-#define SHORTEST_NS (50 * RPP_NS_PER_US)
+#define SHORTEST_NS  (50 * RPP_NS_PER_US)
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -206,45 +206,27 @@ bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
     return false;
 }
 
-void rb_rpp_timers_stop(void)
-{
-}
+void rb_rpp_timers_stop(void) {}
 
-void rb_rpp_timers_forget_after_fork(void)
-{
-}
+void rb_rpp_timers_forget_after_fork(void) {}
 
-void rb_rpp_timers_set_period(uint64_t ns)
-{
-}
+void rb_rpp_timers_set_period(uint64_t ns) {}
 
-void rb_rpp_timer_start(rb_rpp_thread *t)
-{
-}
+void rb_rpp_timer_start(rb_rpp_thread *t) {}
 
-void rb_rpp_timer_stop(rb_rpp_thread *t)
-{
-}
+void rb_rpp_timer_stop(rb_rpp_thread *t) {}
 
 bool rb_rpp_timer_is_due(const rb_rpp_thread *t)
 {
     return true;
 }
 
-void rb_rpp_timer_next(rb_rpp_thread *t)
-{
-}
+void rb_rpp_timer_next(rb_rpp_thread *t) {}
 
-void rb_rpp_timer_retry(rb_rpp_thread *t)
-{
-}
+void rb_rpp_timer_retry(rb_rpp_thread *t) {}
 
-void rb_rpp_timer_owe(rb_rpp_thread *t)
-{
-}
+void rb_rpp_timer_owe(rb_rpp_thread *t) {}
 
-void rb_rpp_timer_pay(rb_rpp_thread *t)
-{
-}
+void rb_rpp_timer_pay(rb_rpp_thread *t) {}
 
 #endif

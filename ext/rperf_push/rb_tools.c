@@ -151,11 +151,11 @@ static const char *verdict_name(const tool *t)
     rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = RPP_NS_PER_S};
     uint64_t random = 1, due_ns;
     switch (rpp_backoff_decide(&policy, &t->delivery.attempt, (rpp_tries){1, 1}, 0, &random, &due_ns)) {
-        case RPP_VERDICT_DELIVERED: return "delivered";
-        case RPP_VERDICT_RETRY: return "retry";
-        case RPP_VERDICT_UNCONFIRMED: return "unconfirmed";
-        case RPP_VERDICT_ABORTED: return "aborted";
-        default: return "rejected";
+    case RPP_VERDICT_DELIVERED: return "delivered";
+    case RPP_VERDICT_RETRY: return "retry";
+    case RPP_VERDICT_UNCONFIRMED: return "unconfirmed";
+    case RPP_VERDICT_ABORTED: return "aborted";
+    default: return "rejected";
     }
 }
 

@@ -42,8 +42,8 @@ static rpp_status perform(rpp_http_client *client, const rpp_http_request *reque
     if (client->before_send) client->before_send(client->before_send_context);
     if (self->status != RPP_OK) return self->status;
 
-    *response = (rpp_http_response){
-        .attempt = self->attempt, .timed_out = self->timed_out, .connected = self->connected};
+    *response =
+        (rpp_http_response){.attempt = self->attempt, .timed_out = self->timed_out, .connected = self->connected};
     if (self->content_type) snprintf(response->content_type, sizeof response->content_type, "%s", self->content_type);
     if (self->error) snprintf(response->error, sizeof response->error, "%s", self->error);
     if (self->body) {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define REQUESTS_MAX 64
-#define HEAD_MAX 65536
+#define HEAD_MAX     65536
 
 struct loopback_server {
     const loopback_step *steps;

@@ -22,20 +22,20 @@ typedef enum loopback_moment {
 } loopback_moment;
 
 typedef struct loopback_step {
-    int status;            /* 0: 200 */
-    const char *headers;   /* further ones, each with CR LF */
-    const char *body;      /* NULL: none */
-    size_t body_length;    /* 0: strlen(body) */
-    loopback_moment hang;  /* does nothing more until the client goes away or the server stops */
-    loopback_moment reset; /* RST */
-    loopback_moment close; /* FIN */
-    bool leave;            /* the port, once the request was read: new connections are refused */
-    unsigned delay_ms;     /* before the answer */
-    unsigned read_pause_ms; /* after each 64 KiB of the request */
+    int status;              /* 0: 200 */
+    const char *headers;     /* further ones, each with CR LF */
+    const char *body;        /* NULL: none */
+    size_t body_length;      /* 0: strlen(body) */
+    loopback_moment hang;    /* does nothing more until the client goes away or the server stops */
+    loopback_moment reset;   /* RST */
+    loopback_moment close;   /* FIN */
+    bool leave;              /* the port, once the request was read: new connections are refused */
+    unsigned delay_ms;       /* before the answer */
+    unsigned read_pause_ms;  /* after each 64 KiB of the request */
     unsigned write_pause_ms; /* after each byte of the answer's head */
-    uint64_t huge;         /* a body of so many zeros instead */
-    const char *raw;       /* all of the answer, instead */
-    const char *endless;   /* behind it, again and again until the client goes away */
+    uint64_t huge;           /* a body of so many zeros instead */
+    const char *raw;         /* all of the answer, instead */
+    const char *endless;     /* behind it, again and again until the client goes away */
     bool chunked, http10;
 } loopback_step;
 

@@ -143,7 +143,7 @@ TEST(the_oldest_of_ours_make_room_by_number)
     deliver(&s, AT, 9);
     for (size_t i = 0; i < 5; i++) touch(&s, strangers[i]);
     touch(&s, "shop-20000101T000000.000Z-1-1.pb.gz"); /* another process' */
-    deliver(&s, AT, 10); /* the same millisecond: by number, not by spelling */
+    deliver(&s, AT, 10);                              /* the same millisecond: by number, not by spelling */
     CHECK_INT(count_files(&s), 5 + 3);
     deliver(&s, AT + RPP_NS_PER_S, 1);
     CHECK_INT(count_files(&s), 5 + 3);

@@ -5,8 +5,11 @@
 #include "test.h"
 
 static uint8_t profile[] = {0x1f, 0x8b, 7};
-static const rpp_payload payload = {
-    .bytes = profile, .length = sizeof profile, .time_ns = 1700000000123456789, .duration_ns = 10000000000, .sequence = 3};
+static const rpp_payload payload = {.bytes = profile,
+                                    .length = sizeof profile,
+                                    .time_ns = 1700000000123456789,
+                                    .duration_ns = 10000000000,
+                                    .sequence = 3};
 
 static void deliver(const rpp_settings *settings, fake_http_client *http)
 {

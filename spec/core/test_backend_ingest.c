@@ -46,8 +46,7 @@ TEST(without_tags_there_are_no_braces_and_a_window_is_never_empty)
 TEST(names_and_values_that_would_break_are_cleaned)
 {
     rpp_pair tags[] = {{"a-b", "x,y}z w=&#%"}};
-    rpp_settings settings = {
-        .application_name = "my {shop},a=b", .server_address = "http://h", .tags = {tags, 1, 1}};
+    rpp_settings settings = {.application_name = "my {shop},a=b", .server_address = "http://h", .tags = {tags, 1, 1}};
     check_url(&settings, RPP_NS_PER_S, RPP_NS_PER_S,
               "http://h/ingest?name=my__shop__a_b%7Ba_b%3Dx_y_z%20w%3D%26%23%25%7D&from=1&until=2"
               "&spyName=rperf-push&format=pprof");

@@ -10,9 +10,8 @@
 #include "test.h"
 
 static rpp_pair tags[3] = {{"region", "eu"}, {"env", "prod"}, {"empty", ""}};
-static const rpp_settings settings = {.application_name = "shop",
-                                      .server_address = "http://me:pw@pyro:4040/base/",
-                                      .tags = {tags, 3, 3}};
+static const rpp_settings settings = {
+    .application_name = "shop", .server_address = "http://me:pw@pyro:4040/base/", .tags = {tags, 3, 3}};
 static uint8_t profile[] = {0x1f, 0x8b, 0, 1, 2, 3, 0xff};
 static const rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1, .sequence = 1};
 
@@ -181,8 +180,9 @@ static rpp_delivery answered(int status, const char *type, const char *body)
 
 TEST(the_servers_message_reaches_the_user)
 {
-    CHECK_STR(answered(400, "application/json", "{\"code\":\"invalid_argument\",\"message\":\"no \\\"labels\\\"\"}").message,
-              "HTTP 400: no \"labels\"");
+    CHECK_STR(
+        answered(400, "application/json", "{\"code\":\"invalid_argument\",\"message\":\"no \\\"labels\\\"\"}").message,
+        "HTTP 400: no \"labels\"");
     CHECK_STR(answered(400, "application/json", "{\"details\":[{\"message\":\"no\"}],\"message\":\"yes\"}").message,
               "HTTP 400: yes");
     CHECK_STR(answered(400, "text/plain", "  bad\r\n request \n").message, "HTTP 400: bad   request");
@@ -206,8 +206,7 @@ TEST(a_server_that_repeats_the_credentials_is_not_quoted_with_them)
 
 TEST(hints_say_what_to_do)
 {
-    CHECK(strstr(answered(401, "application/json", "{\"message\":\"no org id\"}").message,
-                 "no org id (set tenant_id"));
+    CHECK(strstr(answered(401, "application/json", "{\"message\":\"no org id\"}").message, "no org id (set tenant_id"));
     CHECK(strstr(answered(404, "text/plain", "404 page not found").message, "pyroscope_ingest"));
     CHECK(strstr(answered(301, NULL, NULL).message, "redirects are not followed"));
 }
@@ -222,7 +221,8 @@ TEST(a_message_is_cut_at_a_character_and_holds_no_controls)
     rpp_delivery odd = answered(400, "text/plain", "a\x1b[31m\x80");
     CHECK_STR(odd.message, "HTTP 400: a?[31m?");
     /* One byte more at the begin, and the cut would split a character. */
-    memmove(body + strlen("{\"message\":\"x"), body + strlen("{\"message\":\""), length + 3 - strlen("{\"message\":\""));
+    memmove(body + strlen("{\"message\":\"x"), body + strlen("{\"message\":\""),
+            length + 3 - strlen("{\"message\":\""));
     body[strlen("{\"message\":\"")] = 'x';
     CHECK_INT(strlen(answered(400, "application/json", body).message), strlen("HTTP 400: ") + 299);
 }

@@ -148,7 +148,8 @@ TEST(extreme_policies_do_not_overflow)
     rpp_backoff_policy endless = {.first_ns = UINT64_MAX, .max_ns = UINT64_MAX}, none = {0};
     rpp_attempt refused = {.end = RPP_END_NOT_SENT};
     uint64_t random = 1, due_ns = 0;
-    CHECK_INT(rpp_backoff_decide(&endless, &refused, all(UINT32_MAX), UINT64_MAX - 1, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&endless, &refused, all(UINT32_MAX), UINT64_MAX - 1, &random, &due_ns),
+              RPP_VERDICT_RETRY);
     CHECK(due_ns == UINT64_MAX);
     CHECK_INT(rpp_backoff_decide(&none, &refused, all(UINT32_MAX), 17, &random, &due_ns), RPP_VERDICT_RETRY);
     CHECK_INT(due_ns, 17);
@@ -174,9 +175,23 @@ TEST(retry_after_in_seconds_and_as_dates)
         const char *value;
         uint64_t seconds;
     } cases[] = {
-        {"0", 0}, {"1", 1}, {" 120 ", 120}, {"\t7", 7}, {"0012", 12}, {"3600", 3600}, {"3601", 3600},
+        {"0", 0},
+        {"1", 1},
+        {" 120 ", 120},
+        {"\t7", 7},
+        {"0012", 12},
+        {"3600", 3600},
+        {"3601", 3600},
         {"99999999999999999999999999999999", 3600},
-        {"", 0}, {" ", 0}, {"-1", 0}, {"+1", 0}, {"1.5", 0}, {"1e3", 0}, {"0x10", 0}, {"soon", 0}, {"12 s", 0},
+        {"", 0},
+        {" ", 0},
+        {"-1", 0},
+        {"+1", 0},
+        {"1.5", 0},
+        {"1e3", 0},
+        {"0x10", 0},
+        {"soon", 0},
+        {"12 s", 0},
         {"Sun, 06 Nov 1994 08:49:37 GMT", 60},
         {"Sunday, 06-Nov-94 08:49:37 GMT", 60},
         {"Sun Nov  6 08:49:37 1994", 60},

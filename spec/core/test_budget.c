@@ -63,6 +63,7 @@ TEST(never_stretches_beyond_the_longest_period)
 TEST(leaves_captures_a_quarter_when_hooks_take_all)
 {
     rpp_budget budget = begun(0.01);
-    CHECK_INT(rpp_budget_look(&budget, 1000000000, ((rpp_overhead){.captures_ns = 2500000, .hooks_ns = 50000000})), PERIOD);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, ((rpp_overhead){.captures_ns = 2500000, .hooks_ns = 50000000})),
+              PERIOD);
     CHECK(budget.share > 0.05);
 }

@@ -73,7 +73,8 @@ static void tear_down(scene *s)
     if (s->server) loopback_server_stop(s->server);
 }
 
-#define STEPS(...) (const loopback_step[]){__VA_ARGS__}, sizeof((const loopback_step[]){__VA_ARGS__}) / sizeof(loopback_step)
+#define STEPS(...)                                                                                                     \
+    (const loopback_step[]){__VA_ARGS__}, sizeof((const loopback_step[]){__VA_ARGS__}) / sizeof(loopback_step)
 
 #define CHECK_CONTAINS(text, part)                                                                                     \
     do {                                                                                                               \
@@ -168,7 +169,8 @@ TEST(neither_where_the_server_has_left_its_port_then)
 TEST(a_header_line_that_continues_nothing_does_no_harm)
 {
     scene s = {0};
-    set_up(&s, STEPS({.headers = "X-First: one\r\n"}, {.status = 503, .http10 = true, .headers = " and on: two\r\nRetry-After: 3\r\n"}));
+    set_up(&s, STEPS({.headers = "X-First: one\r\n"},
+                     {.status = 503, .http10 = true, .headers = " and on: two\r\nRetry-After: 3\r\n"}));
     for (int i = 0; i < 3; i++) go(&s, 5000);
     CHECK_INT(loopback_server_count(s.server), 3);
     tear_down(&s);
@@ -198,7 +200,8 @@ TEST(chunked_and_http_1_0_answers)
 
 TEST(gzip_that_nobody_asked_for_is_decoded)
 {
-    static const char gzip[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00";
+    static const char gzip[] =
+        "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00";
     scene s = {0};
     set_up(&s, STEPS({.headers = "Content-Encoding: gzip\r\n", .body = gzip, .body_length = sizeof gzip}));
     go(&s, 5000);
@@ -392,8 +395,10 @@ TEST(an_answer_without_end_ends_all_the_same)
         {{.raw = "HTTP/1.1 200 OK\r\nX-More: ", .endless = "x"}, RPP_END_ANSWERED},
         {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4", .endless = ";more=more"}, RPP_END_ANSWERED},
         {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .endless = "1\r\nx\r\n"}, RPP_END_ANSWERED},
-        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", .endless = "X-Trailer: 1\r\n"}, RPP_END_ANSWERED},
-        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .endless = "ffffffffffffffff"}, RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", .endless = "X-Trailer: 1\r\n"},
+         RPP_END_ANSWERED},
+        {{.raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .endless = "ffffffffffffffff"},
+         RPP_END_ANSWERED},
         {{.raw = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", .endless = "no gzip"}, RPP_END_ANSWERED},
         {{.raw = "", .endless = "HTTP/1.1 100 Continue\r\n\r\n"}, RPP_END_NO_ANSWER},
         {{.raw = "", .endless = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"}, RPP_END_NO_ANSWER},
@@ -615,7 +620,8 @@ TEST(a_proxy_that_refuses_the_way_to_the_server_is_told_from_the_server)
         const loopback_step step = {.status = cases[i].status, .headers = "Retry-After: 9\r\n", .body = "no"};
         loopback_server *other = loopback_server_start(&step, 1);
         snprintf(proxy, sizeof proxy, "http://me:geheim@127.0.0.1:%u", loopback_server_port(other));
-        snprintf(expected, sizeof expected, "the proxy answered HTTP %d to CONNECT for pyroscope.invalid", cases[i].status);
+        snprintf(expected, sizeof expected, "the proxy answered HTTP %d to CONNECT for pyroscope.invalid",
+                 cases[i].status);
         scene s = {.settings = {.proxy = proxy, .auth_token = "t0ken"}};
         set_up(&s, NULL, 0);
         strcpy(s.url, "https://pyroscope.invalid/push");

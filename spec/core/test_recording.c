@@ -46,7 +46,8 @@ static test_window window_of(const char *leaf, const char *root, int padding)
 {
     test_window window = window_open();
     for (int i = 0; i < padding; i++) window_frame(&window, "padding", "", false);
-    rpp_location stack[] = {{window_frame(&window, leaf, "a.rb", false), 3}, {window_frame(&window, root, "a.rb", false), 4}};
+    rpp_location stack[] = {{window_frame(&window, leaf, "a.rb", false), 3},
+                            {window_frame(&window, root, "a.rb", false), 4}};
     window_add(&window, CPU_10, stack, 2, NULL);
     return window;
 }

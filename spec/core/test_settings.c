@@ -78,7 +78,8 @@ TEST(text_of_a_wrong_form_is_named_and_changes_nothing)
         {"overhead_limit", "1.5", "overhead_limit must be a number above 0 and at most 1, got 1.5"},
         {"tls_verify", "maybe", "tls_verify must be true or false, got \"maybe\""},
         {"backend", "Parca",
-         "backend must be one of pyroscope, pyroscope_ingest, parca, http, directory or \"pyroscope,pyroscope_ingest\", "
+         "backend must be one of pyroscope, pyroscope_ingest, parca, http, directory or "
+         "\"pyroscope,pyroscope_ingest\", "
          "got \"Parca\""},
         {"engine", "", "engine must be one of auto, signal, safepoint, got \"\""},
         {"mode", "cpu,heap", "mode must be cpu, wall, or both as cpu,wall, got \"cpu,heap\""},

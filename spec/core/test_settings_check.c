@@ -109,8 +109,9 @@ TEST(credentials_come_whole)
 TEST(headers_are_legal)
 {
     CHECK_STR(check_with("http_headers", "X-Scope=a b,_x~1=\ty"), "");
-    CHECK_STR(check_with("http_headers", "X Scope=Secret"),
-              "http_headers: the name that begins with \"X\" is not a legal one: letters, digits and !#$%&'*+-.^_`|~ only");
+    CHECK_STR(
+        check_with("http_headers", "X Scope=Secret"),
+        "http_headers: the name that begins with \"X\" is not a legal one: letters, digits and !#$%&'*+-.^_`|~ only");
     CHECK_STR(check_with("http_headers", "{\"X-A\":\"Secret\\r\\nX-B: c\"}"),
               "http_headers: the value of \"X-A\" holds a control character");
 }

@@ -53,8 +53,9 @@ TEST(a_busy_process_without_samples_is_told_once)
     pass(&silence, &now, 29, 100);
     CHECK_STR(lines, "");
     pass(&silence, &now, 300, 100);
-    CHECK_STR(lines, "W[rperf-push] no sample came for 30.0 s, while the process used 20.0 s of CPU: sampling does not work "
-                     "here, or all of that is spent outside of Ruby's threads; RperfPush.stats says more");
+    CHECK_STR(lines,
+              "W[rperf-push] no sample came for 30.0 s, while the process used 20.0 s of CPU: sampling does not work "
+              "here, or all of that is spent outside of Ruby's threads; RperfPush.stats says more");
     CHECK_INT(line_count, 1);
     rpp_log_set_sink(NULL, NULL);
 }

@@ -200,12 +200,10 @@ TEST(other_names_are_none)
 
 TEST(names_are_ordered_by_age)
 {
-    static const rpp_spool_name ordered[] = {{1, 9, 9, 9, 9, RPP_SPOOL_WRITING},
-                                             {2, 9, 1, 2, 9, RPP_SPOOL_READY},
-                                             {2, 9, 1, 10, 1, RPP_SPOOL_READY},
-                                             {2, 9, 1, 10, 1, RPP_SPOOL_SENDING},
-                                             {2, 1, 2, 1, 1, RPP_SPOOL_READY},
-                                             {UINT64_MAX, 0, 0, 0, 0, RPP_SPOOL_READY}};
+    static const rpp_spool_name ordered[] = {
+        {1, 9, 9, 9, 9, RPP_SPOOL_WRITING}, {2, 9, 1, 2, 9, RPP_SPOOL_READY},
+        {2, 9, 1, 10, 1, RPP_SPOOL_READY},  {2, 9, 1, 10, 1, RPP_SPOOL_SENDING},
+        {2, 1, 2, 1, 1, RPP_SPOOL_READY},   {UINT64_MAX, 0, 0, 0, 0, RPP_SPOOL_READY}};
     for (size_t a = 0; a < 6; a++) {
         for (size_t b = 0; b < 6; b++) {
             int order = rpp_spool_name_compare(&ordered[a], &ordered[b]);

@@ -225,8 +225,14 @@ static uint64_t endings(void)
 }
 
 #define SCRIPT(...) (const script[]){__VA_ARGS__}, sizeof((const script[]){__VA_ARGS__}) / sizeof(script)
-#define OK_ANSWER {.end = RPP_END_ANSWERED, .http_status = 200, .sent_whole = true}
-#define REFUSED {.end = RPP_END_NOT_SENT, .message = "could not connect"}
+#define OK_ANSWER                                                                                                      \
+    {                                                                                                                  \
+        .end = RPP_END_ANSWERED, .http_status = 200, .sent_whole = true                                                \
+    }
+#define REFUSED                                                                                                        \
+    {                                                                                                                  \
+        .end = RPP_END_NOT_SENT, .message = "could not connect"                                                        \
+    }
 #define STAT(name) rpp_stats_get(RPP_STAT_##name)
 
 TEST(payloads_arrive_in_order_on_a_thread_of_its_own)
@@ -333,24 +339,42 @@ TEST(every_end_is_counted_once_and_under_its_reason)
         script step;
         rpp_stat payload, request, reason;
     } cases[] = {
-        {{.end = RPP_END_ANSWERED, .http_status = 204}, RPP_STAT_payloads_delivered, RPP_STAT_uploads_ok,
+        {{.end = RPP_END_ANSWERED, .http_status = 204},
+         RPP_STAT_payloads_delivered,
+         RPP_STAT_uploads_ok,
          RPP_STAT_uploads_ok},
         {{.end = RPP_END_STORED}, RPP_STAT_payloads_delivered, RPP_STAT_uploads_ok, RPP_STAT_uploads_ok},
-        {{.end = RPP_END_ANSWERED, .http_status = 401}, RPP_STAT_payloads_dropped_rejected, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_ANSWERED, .http_status = 401},
+         RPP_STAT_payloads_dropped_rejected,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed_4xx},
-        {{.end = RPP_END_ANSWERED, .http_status = 429, .permanent = true}, RPP_STAT_payloads_dropped_rejected,
-         RPP_STAT_uploads_failed, RPP_STAT_uploads_failed_4xx},
-        {{.end = RPP_END_ANSWERED, .http_status = 501}, RPP_STAT_payloads_dropped_rejected, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_ANSWERED, .http_status = 429, .permanent = true},
+         RPP_STAT_payloads_dropped_rejected,
+         RPP_STAT_uploads_failed,
+         RPP_STAT_uploads_failed_4xx},
+        {{.end = RPP_END_ANSWERED, .http_status = 501},
+         RPP_STAT_payloads_dropped_rejected,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed_5xx},
-        {{.end = RPP_END_ANSWERED, .http_status = 301}, RPP_STAT_payloads_dropped_rejected, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_ANSWERED, .http_status = 301},
+         RPP_STAT_payloads_dropped_rejected,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed},
-        {{.end = RPP_END_ANSWERED, .http_status = 504}, RPP_STAT_payloads_unconfirmed, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_ANSWERED, .http_status = 504},
+         RPP_STAT_payloads_unconfirmed,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed_5xx},
-        {{.end = RPP_END_NO_ANSWER, .timed_out = true}, RPP_STAT_payloads_unconfirmed, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_NO_ANSWER, .timed_out = true},
+         RPP_STAT_payloads_unconfirmed,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed_timeout},
-        {{.end = RPP_END_NO_ANSWER}, RPP_STAT_payloads_unconfirmed, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_NO_ANSWER},
+         RPP_STAT_payloads_unconfirmed,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed_connect},
-        {{.end = RPP_END_NOT_SENT, .permanent = true}, RPP_STAT_payloads_dropped_rejected, RPP_STAT_uploads_failed,
+        {{.end = RPP_END_NOT_SENT, .permanent = true},
+         RPP_STAT_payloads_dropped_rejected,
+         RPP_STAT_uploads_failed,
          RPP_STAT_uploads_failed_connect},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -390,7 +414,10 @@ TEST(a_500_ends_after_three_tries)
     tear_down(&s);
 }
 
-#define SERVER_ERROR {.end = RPP_END_ANSWERED, .http_status = 500, .sent_whole = true}
+#define SERVER_ERROR                                                                                                   \
+    {                                                                                                                  \
+        .end = RPP_END_ANSWERED, .http_status = 500, .sent_whole = true                                                \
+    }
 
 TEST(a_500_at_the_end_of_an_outage_is_one_of_three_as_well)
 {
@@ -415,7 +442,8 @@ TEST(a_flush_uses_up_no_more_than_one_try_after_a_500)
     push(&s, 1, 1);
     begin(&s);
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 2 * RPP_NS_PER_S), RPP_TIMEOUT);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 2 * RPP_NS_PER_S),
+              RPP_TIMEOUT);
     CHECK_INT(tries(&s), 2);
     CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns()));
     tear_down(&s);
@@ -802,7 +830,8 @@ static void *flush_often(void *context)
 {
     scene *s = context;
     for (int i = 0; i < 50; i++) {
-        rpp_status status = rpp_uploader_flush(s->uploader, rpp_uploader_lost(s->uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
+        rpp_status status =
+            rpp_uploader_flush(s->uploader, rpp_uploader_lost(s->uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
         (void)status;
     }
     return NULL;

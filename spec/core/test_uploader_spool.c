@@ -295,7 +295,8 @@ TEST(a_flush_waits_for_the_spool_and_tells_when_it_cannot_be_sent)
     begin(&s);
     push(&s, 1);
     CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 1));
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 50 * RPP_NS_PER_MS), RPP_TIMEOUT);
+    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 50 * RPP_NS_PER_MS),
+              RPP_TIMEOUT);
     atomic_store(&remote->answer, WORKS);
     CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
     CHECK_INT(STAT(payloads_delivered), 1);
@@ -572,7 +573,8 @@ static void *produce(void *context)
         push(self->s, number);
         if (number % 7 == 0) usleep(300);
         if (number % 50) continue;
-        rpp_status status = rpp_uploader_flush(self->s->uploader, rpp_uploader_lost(self->s->uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
+        rpp_status status = rpp_uploader_flush(self->s->uploader, rpp_uploader_lost(self->s->uploader),
+                                               rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
         (void)status;
     }
     return NULL;

@@ -97,7 +97,8 @@ static void begin_once(void)
 static int plain_status(void)
 {
     const char *at = (const char *)world.answer;
-    if (world.length < 15 || memcmp(at, "HTTP/1.1 ", 9) != 0 || at[9] < '2' || at[9] > '5' || memcmp(at + 12, " \r\n", 3) != 0) {
+    if (world.length < 15 || memcmp(at, "HTTP/1.1 ", 9) != 0 || at[9] < '2' || at[9] > '5' ||
+        memcmp(at + 12, " \r\n", 3) != 0) {
         return 0;
     }
     if (strspn(at + 9, "0123456789") < 3 || !memmem(at, world.length, "\r\n\r\n", 4)) return 0;
@@ -110,7 +111,8 @@ static void check_verdict(const rpp_delivery *delivery)
     uint64_t random = 1, due_ns = 0;
     const rpp_attempt *attempt = &delivery->attempt;
     rpp_verdict verdict = rpp_backoff_decide(&policy, attempt, (rpp_tries){1, 1}, 1000, &random, &due_ns);
-    FUZZ_CHECK(attempt->end == RPP_END_ANSWERED || attempt->end == RPP_END_NOT_SENT || attempt->end == RPP_END_NO_ANSWER);
+    FUZZ_CHECK(attempt->end == RPP_END_ANSWERED || attempt->end == RPP_END_NOT_SENT ||
+               attempt->end == RPP_END_NO_ANSWER);
     FUZZ_CHECK(attempt->end != RPP_END_ANSWERED || (attempt->http_status >= 200 && attempt->http_status <= 999));
     FUZZ_CHECK((verdict == RPP_VERDICT_DELIVERED) ==
                (attempt->end == RPP_END_ANSWERED && attempt->http_status / 100 == 2));

@@ -72,7 +72,11 @@ static inline bool fuzz_is_utf8(const char *text, size_t length)
 {
     const uint8_t *bytes = (const uint8_t *)text;
     for (size_t i = 0; i < length;) {
-        size_t more = bytes[i] < 0x80 ? 0 : bytes[i] >> 5 == 6 ? 1 : bytes[i] >> 4 == 14 ? 2 : bytes[i] >> 3 == 30 ? 3 : 9;
+        size_t more = bytes[i] < 0x80       ? 0
+                      : bytes[i] >> 5 == 6  ? 1
+                      : bytes[i] >> 4 == 14 ? 2
+                      : bytes[i] >> 3 == 30 ? 3
+                                            : 9;
         if (more == 9 || more > length - i - 1) return false;
         uint32_t code = more ? bytes[i] & (0x3fu >> more) : bytes[i];
         for (size_t j = 1; j <= more; j++) {

@@ -89,13 +89,15 @@ static uint32_t see_set(uint32_t set)
 
 static void add_plain(const rpp_sample *sample, const rpp_location *stack, uint32_t set)
 {
-    plain_row row = {.depth = sample->depth, .set = see_set(set), .thread_seq = sample->thread_seq, .state = sample->state};
+    plain_row row = {
+        .depth = sample->depth, .set = see_set(set), .thread_seq = sample->thread_seq, .state = sample->state};
     memcpy(row.stack, stack, sample->depth * sizeof *stack);
     size_t i = 0;
     for (; i < world.row_count; i++) {
         const plain_row *known = &world.rows[i];
         if (known->depth == row.depth && known->set == row.set && known->thread_seq == row.thread_seq &&
-            known->state == row.state && !memcmp(known->stack, row.stack, row.depth * sizeof *stack)) break;
+            known->state == row.state && !memcmp(known->stack, row.stack, row.depth * sizeof *stack))
+            break;
     }
     if (i == world.row_count) world.rows[world.row_count++] = row;
     world.rows[i].cpu_ns += sample->cpu_ns;
@@ -147,8 +149,9 @@ static void expect_labels(void)
     for (int i = 0; i < RPP_STATE_COUNT; i++) {
         const char *key = states[i][0], *value = states[i][1];
         plain_label *label = &world.state_labels[i];
-        bool sent = key && label_model_apply(&model, (rpp_label){key, value, (uint32_t)strlen(key), (uint32_t)strlen(value)},
-                                             &label->key, &label->value);
+        bool sent =
+            key && label_model_apply(&model, (rpp_label){key, value, (uint32_t)strlen(key), (uint32_t)strlen(value)},
+                                     &label->key, &label->value);
         if (!sent) label->key.length = 0;
     }
     for (size_t set = 0; set < world.seen_count; set++) {
@@ -211,11 +214,13 @@ static void check_labels(const decoded_sample *sample, const plain_row *row)
     size_t at = 0, needed = (row->thread_seq != 0) + (world.state_labels[row->state].key.length != 0);
     FUZZ_CHECK(sample->label_count == needed + world.label_counts[row->set]);
     if (row->thread_seq) {
-        FUZZ_CHECK(decoded_is(sample->labels[at].key, "thread_seq", 10) && sample->labels[at].number == row->thread_seq);
+        FUZZ_CHECK(decoded_is(sample->labels[at].key, "thread_seq", 10) &&
+                   sample->labels[at].number == row->thread_seq);
         at++;
     }
     if (world.state_labels[row->state].key.length) check_label(&sample->labels[at++], &world.state_labels[row->state]);
-    for (size_t i = 0; i < world.label_counts[row->set]; i++) check_label(&sample->labels[at++], &world.labels[row->set][i]);
+    for (size_t i = 0; i < world.label_counts[row->set]; i++)
+        check_label(&sample->labels[at++], &world.labels[row->set][i]);
 }
 
 static void check_values(const decoded_sample *sample, const plain_row *row)

@@ -18,7 +18,8 @@ static uint64_t expected_wait(int64_t at_s, uint64_t now_ns)
 
 static void try_date(fuzz_input *input, uint64_t now_ns)
 {
-    static const char *const forms[] = {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"};
+    static const char *const forms[] = {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT",
+                                        "%a %b %e %H:%M:%S %Y"};
     const char *form = forms[fuzz_byte(input) % 3];
     /* A year of two digits begins in 1970. */
     time_t at = (time_t)(fuzz_number(input) % (strstr(form, "%y") ? 3155760000u : 200000000000u));

@@ -36,7 +36,8 @@ static void set_one(fuzz_input *input, rpp_settings *settings, rpp_mistakes *mis
     if ((option->secret || option->is_url) && how < 4) {
         set_secret_text(settings, option, bytes, how & 1, mistakes);
     } else if (how < 4) {
-        status = rpp_settings_set_text(settings, option->name, bytes, how & 1 ? "RPERF_PUSH_SOMETHING" : NULL, mistakes);
+        status =
+            rpp_settings_set_text(settings, option->name, bytes, how & 1 ? "RPERF_PUSH_SOMETHING" : NULL, mistakes);
     } else if (how == 4) {
         status = rpp_settings_set_string(settings, option->name, bytes, length, mistakes);
     } else if (how == 5) {

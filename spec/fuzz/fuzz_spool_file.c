@@ -46,9 +46,11 @@ static void check_read(const uint8_t *bytes, size_t length)
     rpp_payload *payload = NULL;
     rpp_pairs labels = {0};
     rpp_status status = read_copy(bytes, length, &payload);
-    uint64_t labelled = length >= HEAD ? number_at(bytes + 20, 4) : 0, profile = length >= HEAD ? number_at(bytes + 24, 8) : 0;
+    uint64_t labelled = length >= HEAD ? number_at(bytes + 20, 4) : 0,
+             profile = length >= HEAD ? number_at(bytes + 24, 8) : 0;
     bool whole = length > HEAD && !memcmp(bytes, "RPPSPOOL\1\0\0\0", 12) && labelled <= length - HEAD && profile &&
-                 profile == length - HEAD - labelled && number_at(bytes + 16, 4) == crc32(0, bytes + 20, (uInt)length - 20) &&
+                 profile == length - HEAD - labelled &&
+                 number_at(bytes + 16, 4) == crc32(0, bytes + 20, (uInt)length - 20) &&
                  expected_labels(bytes + HEAD, labelled, &labels);
     FUZZ_CHECK(status == (whole ? RPP_OK : RPP_INVALID));
     if (whole) {
@@ -92,9 +94,11 @@ static void check_same(const rpp_payload *read, const rpp_payload *written, cons
     FUZZ_CHECK(read->length == written->length && !memcmp(read->bytes, written->bytes, read->length));
     FUZZ_CHECK(read->time_ns == written->time_ns && read->duration_ns == written->duration_ns);
     FUZZ_CHECK(read->raw_length == written->raw_length && read->sequence == written->sequence);
-    FUZZ_CHECK(read->samples == written->samples && read->cpu_ns == written->cpu_ns && read->wall_ns == written->wall_ns);
+    FUZZ_CHECK(read->samples == written->samples && read->cpu_ns == written->cpu_ns &&
+               read->wall_ns == written->wall_ns);
     FUZZ_CHECK(read->tries.begun == (written->tries.begun < 0xffffff ? written->tries.begun : 0xffffff));
-    FUZZ_CHECK(read->tries.server_errors == written->tries.server_errors && read->pid == pid && read->labels.count == labels->count);
+    FUZZ_CHECK(read->tries.server_errors == written->tries.server_errors && read->pid == pid &&
+               read->labels.count == labels->count);
     for (size_t i = 0; i < labels->count; i++) {
         FUZZ_CHECK(!strcmp(read->labels.items[i].key, labels->items[i].key));
         FUZZ_CHECK(!strcmp(read->labels.items[i].value, labels->items[i].value));
@@ -158,7 +162,8 @@ static void try_round_trip(fuzz_input *input)
 
 static rpp_spool_name any_name(fuzz_input *input)
 {
-    rpp_spool_name name = {.time_ns = fuzz_number(input), .destination = fuzz_number(input), .writer = fuzz_number(input)};
+    rpp_spool_name name = {
+        .time_ns = fuzz_number(input), .destination = fuzz_number(input), .writer = fuzz_number(input)};
     name.sequence = fuzz_number(input);
     name.bytes = fuzz_number(input);
     name.state = (rpp_spool_state)(fuzz_byte(input) % 3);
@@ -176,7 +181,8 @@ static void try_names(fuzz_input *input)
     FUZZ_CHECK(a.time_ns == b.time_ns || (order < 0) == (strcmp(text, again) < 0));
 
     char *any = fuzz_text(input, 150);
-    if (rpp_spool_name_parse(any, &read)) FUZZ_CHECK(!strcmp(rpp_spool_name_text(&read, text), any) && !strchr(any, '/'));
+    if (rpp_spool_name_parse(any, &read))
+        FUZZ_CHECK(!strcmp(rpp_spool_name_text(&read, text), any) && !strchr(any, '/'));
     free(any);
 }
 

@@ -22,7 +22,8 @@ static size_t find_location(rpp_location location)
 {
     size_t i = 0;
     while (i < plain.location_count &&
-           (plain.locations[i].frame != location.frame || plain.locations[i].line != location.line)) i++;
+           (plain.locations[i].frame != location.frame || plain.locations[i].line != location.line))
+        i++;
     return i;
 }
 

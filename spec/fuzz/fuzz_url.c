@@ -26,7 +26,8 @@ static void compare_with_curl(const char *url, const char *host)
         snprintf(together, sizeof together, "%s%s%s", read_host, port ? ":" : "", port ? port : "");
         size_t length = strlen(read_host);
         /* Shown as they were written: percent-encoding, a zone id, a port with zeros in front, an address as one number. */
-        bool plain = !strpbrk(host, "%[") && !strstr(host, ":0") && strspn(host, "0123456789abcdefxABCDEFX.") < strcspn(host, ":");
+        bool plain = !strpbrk(host, "%[") && !strstr(host, ":0") &&
+                     strspn(host, "0123456789abcdefxABCDEFX.") < strcspn(host, ":");
         FUZZ_CHECK(!plain || strcasecmp(together, host) == 0 ||
                    (strncasecmp(read_host, host, length) == 0 && strcmp(host + length, ":") == 0));
     }

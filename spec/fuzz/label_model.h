@@ -64,7 +64,8 @@ static inline model_text model_spell(const label_model *model, const model_text 
 {
     if (!model->legal_names) return *key;
     const rpp_pair *renamed = model_find(&model->settings->label_names, key);
-    model_text from = renamed && renamed->value ? model_text_of(renamed->value, strlen(renamed->value)) : *key, to = {0};
+    model_text from = renamed && renamed->value ? model_text_of(renamed->value, strlen(renamed->value)) : *key,
+               to = {0};
     if (from.length && from.bytes[0] >= '0' && from.bytes[0] <= '9') to.bytes[to.length++] = '_';
     for (size_t i = 0; i < from.length; i++) {
         to.bytes[to.length++] = model_is_letter_or_digit(from.bytes[i]) ? from.bytes[i] : '_';

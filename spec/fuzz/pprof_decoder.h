@@ -178,7 +178,8 @@ static inline decoded_frame decoded_frame_at(const decoded_profile *profile, uin
     FUZZ_CHECK(line[1] >= 1 && line[1] <= profile->functions.count);
     decoded_numbers(profile->functions.items[line[1] - 1], numbers);
     FUZZ_CHECK(numbers[1] == line[1] && numbers[3] == 0); /* system_name stays empty */
-    return (decoded_frame){decoded_string(profile, numbers[2]), decoded_string(profile, numbers[4]), numbers[5], line[2]};
+    return (decoded_frame){decoded_string(profile, numbers[2]), decoded_string(profile, numbers[4]), numbers[5],
+                           line[2]};
 }
 
 static inline decoded_label decoded_label_of(const decoded_profile *profile, wire in)
@@ -186,7 +187,8 @@ static inline decoded_label decoded_label_of(const decoded_profile *profile, wir
     uint64_t numbers[16];
     decoded_numbers(in, numbers);
     FUZZ_CHECK(numbers[1] && !(numbers[2] && numbers[3]) && (numbers[2] || numbers[3]));
-    return (decoded_label){decoded_string(profile, numbers[1]), decoded_string(profile, numbers[2]), (int64_t)numbers[3]};
+    return (decoded_label){decoded_string(profile, numbers[1]), decoded_string(profile, numbers[2]),
+                           (int64_t)numbers[3]};
 }
 
 static inline void decoded_sample_at(const decoded_profile *profile, size_t index, decoded_sample *sample)

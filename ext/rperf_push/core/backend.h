@@ -21,15 +21,15 @@
 
 typedef struct rpp_delivery {
     rpp_attempt attempt;
-    bool timed_out;                          /* for the statistics */
-    char message[RPP_DELIVERY_MESSAGE_MAX];  /* why it failed, for a human; never credentials */
+    bool timed_out;                         /* for the statistics */
+    char message[RPP_DELIVERY_MESSAGE_MAX]; /* why it failed, for a human; never credentials */
 } rpp_delivery;
 
 /* What a payload may be at the most; 0: no limit. */
 typedef struct rpp_backend_limits {
-    size_t max_raw_bytes;   /* before compression */
+    size_t max_raw_bytes; /* before compression */
     size_t max_samples;
-    uint64_t max_age_ns;    /* since the window's start */
+    uint64_t max_age_ns; /* since the window's start */
 } rpp_backend_limits;
 
 typedef struct rpp_backend {

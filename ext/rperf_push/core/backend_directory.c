@@ -119,7 +119,7 @@ rpp_backend *rpp_backend_directory_new(const rpp_settings *settings)
     if (!self) return NULL;
     self->settings = settings;
     rpp_file_prefix(settings->application_name, self->prefix);
-    self->backend = (rpp_backend){
-        .name = "directory", .legal_label_names = true, .deliver = deliver, .free = free_directory};
+    self->backend =
+        (rpp_backend){.name = "directory", .legal_label_names = true, .deliver = deliver, .free = free_directory};
     return &self->backend;
 }

@@ -88,9 +88,7 @@ rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client 
     char *url = rpp_url_without_userinfo(settings->server_address);
     rpp_backend_over_http *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
     if (!self) return NULL;
-    self->backend = (rpp_backend){.name = "http",
-                                  .legal_label_names = true,
-                                  .deliver = deliver,
-                                  .free = rpp_backend_over_http_free};
+    self->backend = (rpp_backend){
+        .name = "http", .legal_label_names = true, .deliver = deliver, .free = rpp_backend_over_http_free};
     return &self->backend;
 }

@@ -67,8 +67,8 @@ static rpp_status write_url(rpp_byte_sink *sink, const char *address, const rpp_
     uint64_t until = (payload->time_ns + payload->duration_ns + RPP_NS_PER_S - 1) / RPP_NS_PER_S;
     char rest[160];
     /* The names of other profilers would make the server rewrite function names. */
-    int length = snprintf(rest, sizeof rest, "&from=%" PRIu64 "&until=%" PRIu64 "&spyName=rperf-push&format=pprof", from,
-                          until > from ? until : from + 1);
+    int length = snprintf(rest, sizeof rest, "&from=%" PRIu64 "&until=%" PRIu64 "&spyName=rperf-push&format=pprof",
+                          from, until > from ? until : from + 1);
     rpp_status status = rpp_byte_sink_write(sink, address, strlen(address));
     if (status == RPP_OK) status = rpp_byte_sink_write(sink, "?name=", 6);
     if (status == RPP_OK) status = write_series(sink, labels);

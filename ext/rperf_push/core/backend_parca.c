@@ -11,8 +11,8 @@
 #include "json_text.h"
 #include "pairs.h"
 
-#define RAW_MAX (63u * 1024 * 1024) /* 64 MiB decoded, labels included */
-#define BODY_MAX (100u * 1024 * 1024)
+#define RAW_MAX        (63u * 1024 * 1024) /* 64 MiB decoded, labels included */
+#define BODY_MAX       (100u * 1024 * 1024)
 #define CLOSED_RETRIES 2u
 
 typedef struct parca {

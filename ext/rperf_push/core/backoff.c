@@ -7,8 +7,8 @@
 #include "clock.h"
 
 #define SERVER_ERROR_RETRIES 2u /* it may be the payload itself that breaks the server */
-#define RETRY_AFTER_MAX_S UINT64_C(3600)
-#define MOST_WAIT_NS (UINT64_MAX / 4) /* so that nothing overflows */
+#define RETRY_AFTER_MAX_S    UINT64_C(3600)
+#define MOST_WAIT_NS         (UINT64_MAX / 4) /* so that nothing overflows */
 
 /* --- the verdict ---------------------------------------------------------------------------------------------------- */
 
@@ -118,11 +118,15 @@ static int64_t http_date(const char *text)
     int day = 0, year = 0, hour = 0, minute = 0, second = 0, end = 0;
     char month_name[4] = "";
     if (!is_whole(sscanf(text, "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &day, month_name, &year, &hour,
-                         &minute, &second, &end), text, &end) &&
+                         &minute, &second, &end),
+                  text, &end) &&
         !is_whole(sscanf(text, "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", month_name, &day, &hour, &minute,
-                         &second, &year, &end), text, &end)) {
-        if (!is_whole(sscanf(text, "%*9[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &day, month_name, &year,
-                             &hour, &minute, &second, &end), text, &end)) return -1;
+                         &second, &year, &end),
+                  text, &end)) {
+        if (!is_whole(sscanf(text, "%*9[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &day, month_name, &year, &hour,
+                             &minute, &second, &end),
+                      text, &end))
+            return -1;
         year += year < 70 ? 2000 : 1900;
     }
     int month = month_of(month_name);

@@ -12,20 +12,20 @@
 
 /* How one try ended, as the transport saw it. */
 typedef enum rpp_attempt_end {
-    RPP_END_ANSWERED,    /* an HTTP status came, whether or not all of its body did */
-    RPP_END_NOT_SENT,    /* refused, DNS, TLS, timeout or reset before the request went out whole */
-    RPP_END_NO_ANSWER,   /* sent whole, but no status came */
-    RPP_END_STORED,      /* backends without HTTP: done */
-    RPP_END_IO_ERROR,    /* backends without HTTP: worth another try */
-    RPP_END_ABORTED      /* we ourselves gave up: shutdown */
+    RPP_END_ANSWERED,  /* an HTTP status came, whether or not all of its body did */
+    RPP_END_NOT_SENT,  /* refused, DNS, TLS, timeout or reset before the request went out whole */
+    RPP_END_NO_ANSWER, /* sent whole, but no status came */
+    RPP_END_STORED,    /* backends without HTTP: done */
+    RPP_END_IO_ERROR,  /* backends without HTTP: worth another try */
+    RPP_END_ABORTED    /* we ourselves gave up: shutdown */
 } rpp_attempt_end;
 
 typedef struct rpp_attempt {
     rpp_attempt_end end;
-    int http_status;          /* when answered */
-    bool permanent;           /* the backend's dialect says: never again, whatever the status */
-    bool sent_whole;          /* for RPP_END_ABORTED */
-    uint64_t retry_after_ns;  /* 0: not said */
+    int http_status;         /* when answered */
+    bool permanent;          /* the backend's dialect says: never again, whatever the status */
+    bool sent_whole;         /* for RPP_END_ABORTED */
+    uint64_t retry_after_ns; /* 0: not said */
 } rpp_attempt;
 
 /* The tries of one payload so far, this one included. */
@@ -36,11 +36,11 @@ typedef struct rpp_tries {
 
 typedef enum rpp_verdict {
     RPP_VERDICT_DELIVERED,
-    RPP_VERDICT_RETRY,       /* at *due_ns */
+    RPP_VERDICT_RETRY, /* at *due_ns */
     RPP_VERDICT_UNCONFIRMED,
-    RPP_VERDICT_REJECTED,    /* never again */
-    RPP_VERDICT_GIVEN_UP,    /* too many tries */
-    RPP_VERDICT_ABORTED      /* not delivered because of shutdown */
+    RPP_VERDICT_REJECTED, /* never again */
+    RPP_VERDICT_GIVEN_UP, /* too many tries */
+    RPP_VERDICT_ABORTED   /* not delivered because of shutdown */
 } rpp_verdict;
 
 typedef struct rpp_backoff_policy {

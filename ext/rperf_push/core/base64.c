@@ -8,8 +8,8 @@ rpp_status rpp_base64_write(rpp_byte_sink *sink, const uint8_t *bytes, size_t le
     size_t used = 0;
     for (size_t i = 0; i < length; i += 3) {
         size_t left = length - i;
-        uint32_t group = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0);
+        uint32_t group =
+            (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
         block[used++] = digits[group >> 18];
         block[used++] = digits[group >> 12 & 63];
         block[used++] = left > 1 ? digits[group >> 6 & 63] : '=';

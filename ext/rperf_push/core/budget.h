@@ -23,7 +23,7 @@ typedef struct rpp_budget {
     double share; /* overhead as last measured, of one core */
 } rpp_budget;
 
-#define RPP_BUDGET_LOOK_NS UINT64_C(500000000)
+#define RPP_BUDGET_LOOK_NS       UINT64_C(500000000)
 /* At least this many samples a second are worth having, whatever they cost. */
 #define RPP_BUDGET_MAX_PERIOD_NS UINT64_C(2000000000)
 

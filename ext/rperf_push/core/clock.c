@@ -4,41 +4,49 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static uint64_t read_clock(clockid_t clock) {
+static uint64_t read_clock(clockid_t clock)
+{
     struct timespec now;
     if (clock_gettime(clock, &now) != 0) return 0;
     return (uint64_t)now.tv_sec * RPP_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-uint64_t rpp_monotonic_ns(void) {
+uint64_t rpp_monotonic_ns(void)
+{
     return read_clock(CLOCK_MONOTONIC);
 }
 
-uint64_t rpp_realtime_ns(void) {
+uint64_t rpp_realtime_ns(void)
+{
     return read_clock(CLOCK_REALTIME);
 }
 
-uint64_t rpp_thread_cpu_ns(void) {
+uint64_t rpp_thread_cpu_ns(void)
+{
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-uint64_t rpp_cpu_clock_ns(clockid_t clock) {
+uint64_t rpp_cpu_clock_ns(clockid_t clock)
+{
     return read_clock(clock);
 }
 
-static uint64_t system_monotonic(void *context) {
+static uint64_t system_monotonic(void *context)
+{
     (void)context;
     return rpp_monotonic_ns();
 }
 
-static uint64_t system_realtime(void *context) {
+static uint64_t system_realtime(void *context)
+{
     (void)context;
     return rpp_realtime_ns();
 }
 
 const rpp_clock rpp_system_clock = {system_monotonic, system_realtime, NULL};
 
-static struct timespec timespec_of(uint64_t ns) {
+static struct timespec timespec_of(uint64_t ns)
+{
     /* Far enough for "never", and within what every kernel takes. */
     uint64_t most = (uint64_t)INT32_MAX * RPP_NS_PER_S;
     if (ns > most) ns = most;
@@ -48,11 +56,13 @@ static struct timespec timespec_of(uint64_t ns) {
 #ifdef __APPLE__
 
 /* macOS has no condition variables on CLOCK_MONOTONIC, but waits for a length of time, which is as good. */
-void rpp_cond_init(pthread_cond_t *cond) {
+void rpp_cond_init(pthread_cond_t *cond)
+{
     pthread_cond_init(cond, NULL);
 }
 
-void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns) {
+void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns)
+{
     uint64_t now = rpp_monotonic_ns();
     if (now >= deadline_ns) return;
     struct timespec left = timespec_of(deadline_ns - now);
@@ -61,7 +71,8 @@ void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t d
 
 #else
 
-void rpp_cond_init(pthread_cond_t *cond) {
+void rpp_cond_init(pthread_cond_t *cond)
+{
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -69,14 +80,16 @@ void rpp_cond_init(pthread_cond_t *cond) {
     pthread_condattr_destroy(&attributes);
 }
 
-void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns) {
+void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns)
+{
     struct timespec deadline = timespec_of(deadline_ns);
     pthread_cond_timedwait(cond, lock, &deadline);
 }
 
 #endif
 
-uint64_t rpp_random_next(uint64_t *state) {
+uint64_t rpp_random_next(uint64_t *state)
+{
     uint64_t x = *state;
     x ^= x >> 12;
     x ^= x << 25;
@@ -85,7 +98,8 @@ uint64_t rpp_random_next(uint64_t *state) {
     return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-uint64_t rpp_random_seed(void) {
+uint64_t rpp_random_seed(void)
+{
     uint64_t seed = 0;
     if (getentropy(&seed, sizeof seed) != 0) {
         /* Old kernels and sandboxes. In containers every process may be pid 1, so the clocks go in as well. */

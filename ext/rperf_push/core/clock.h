@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define RPP_NS_PER_S UINT64_C(1000000000)
+#define RPP_NS_PER_S  UINT64_C(1000000000)
 #define RPP_NS_PER_MS UINT64_C(1000000)
 #define RPP_NS_PER_US UINT64_C(1000)
 

@@ -120,8 +120,7 @@ static rpp_status collect(DIR *directory, const char *prefix, file_list *files)
         if (fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
             continue; /* another process may have deleted it */
         }
-        rpp_status grown =
-            rpp_grow((void **)&files->items, &files->capacity, files->count + 1, sizeof *files->items);
+        rpp_status grown = rpp_grow((void **)&files->items, &files->capacity, files->count + 1, sizeof *files->items);
         if (grown != RPP_OK) return grown;
         found_file *file = &files->items[files->count++];
         memcpy(file->name, entry->d_name, strlen(entry->d_name) + 1);

@@ -14,7 +14,7 @@
 
 #include "status.h"
 
-#define RPP_FILE_NAME_MAX 200u
+#define RPP_FILE_NAME_MAX   200u
 #define RPP_FILE_PREFIX_MAX 100u
 
 /* The NAME: letters, digits, '.', '_' and '-' of it, anything else '_'; no dot at its begin; never empty. */

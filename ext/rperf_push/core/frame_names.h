@@ -31,7 +31,7 @@ enum {
 #define X(name, text) RPP_FRAME_##name,
     RPP_SYNTHETIC_FRAMES(X)
 #undef X
-    RPP_FRAME_FIRST /* the first id of a real frame */
+        RPP_FRAME_FIRST /* the first id of a real frame */
 };
 
 typedef struct rpp_frame_name {

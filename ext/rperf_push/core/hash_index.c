@@ -3,18 +3,21 @@
 
 #include "alloc.h"
 
-void rpp_hash_index_destroy(rpp_hash_index *index) {
+void rpp_hash_index_destroy(rpp_hash_index *index)
+{
     rpp_free(index->slots);
     *index = (rpp_hash_index){0};
 }
 
-static void put(rpp_hash_slot *slots, size_t slot_count, rpp_hash_slot slot) {
+static void put(rpp_hash_slot *slots, size_t slot_count, rpp_hash_slot slot)
+{
     size_t mask = slot_count - 1, at = slot.hash & mask;
     while (slots[at].id_plus_1) at = (at + 1) & mask;
     slots[at] = slot;
 }
 
-rpp_status rpp_hash_index_reserve(rpp_hash_index *index, size_t more) {
+rpp_status rpp_hash_index_reserve(rpp_hash_index *index, size_t more)
+{
     if (more > SIZE_MAX / 4 - index->count) return RPP_NO_MEMORY;
     size_t needed = index->count + more, grown = index->slot_count ? index->slot_count : 16;
     /* At most five eighths full: linear probing stays short. */
@@ -32,25 +35,29 @@ rpp_status rpp_hash_index_reserve(rpp_hash_index *index, size_t more) {
     return RPP_OK;
 }
 
-void rpp_hash_index_add(rpp_hash_index *index, uint32_t hash, uint32_t id) {
+void rpp_hash_index_add(rpp_hash_index *index, uint32_t hash, uint32_t id)
+{
     put(index->slots, index->slot_count, (rpp_hash_slot){hash, id + 1});
     index->count++;
 }
 
-void rpp_hash_index_undo(rpp_hash_index *index, uint32_t hash, uint32_t id) {
+void rpp_hash_index_undo(rpp_hash_index *index, uint32_t hash, uint32_t id)
+{
     size_t mask = index->slot_count - 1, at = hash & mask;
     while (index->slots[at].id_plus_1 != id + 1) at = (at + 1) & mask;
     index->slots[at] = (rpp_hash_slot){0};
     index->count--;
 }
 
-static uint64_t word_at(const unsigned char *p) {
+static uint64_t word_at(const unsigned char *p)
+{
     uint64_t word;
     memcpy(&word, p, sizeof word);
     return word;
 }
 
-uint32_t rpp_hash_bytes(const void *bytes, size_t length) {
+uint32_t rpp_hash_bytes(const void *bytes, size_t length)
+{
     const unsigned char *p = bytes;
     size_t left = length;
     /* Two lanes: the multiplications of one do not wait for the other. */

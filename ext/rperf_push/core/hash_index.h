@@ -42,7 +42,8 @@ typedef bool (*rpp_hash_match)(const void *table, uint32_t id, const void *key);
 
 /* The id with this key, or RPP_INDEX_NONE. Inline, so that `match` is no call. */
 static inline uint32_t rpp_hash_index_find(const rpp_hash_index *index, uint32_t hash, rpp_hash_match match,
-                                           const void *table, const void *key) {
+                                           const void *table, const void *key)
+{
     if (!index->slot_count) return RPP_INDEX_NONE;
     size_t mask = index->slot_count - 1;
     for (size_t at = hash & mask;; at = (at + 1) & mask) {
@@ -53,7 +54,8 @@ static inline uint32_t rpp_hash_index_find(const rpp_hash_index *index, uint32_t
 }
 
 /* Multiplies and folds the halves of the product together: every bit of both reaches every bit. */
-static inline uint64_t rpp_hash_mix(uint64_t a, uint64_t b) {
+static inline uint64_t rpp_hash_mix(uint64_t a, uint64_t b)
+{
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)a * b;
@@ -69,7 +71,8 @@ static inline uint64_t rpp_hash_mix(uint64_t a, uint64_t b) {
 #define RPP_HASH_K2 UINT64_C(0x165667b19e3779f9)
 
 /* Two words to the 32 bits that an index takes. */
-static inline uint32_t rpp_hash_words(uint64_t a, uint64_t b) {
+static inline uint32_t rpp_hash_words(uint64_t a, uint64_t b)
+{
     uint64_t hash = rpp_hash_mix(a ^ RPP_HASH_K0, b ^ RPP_HASH_K1);
     return (uint32_t)(hash ^ (hash >> 32));
 }

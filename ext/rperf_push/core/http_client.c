@@ -19,8 +19,8 @@ typedef struct curl_client {
     rpp_http_client client; /* first: a curl client is a client */
     const rpp_settings *settings;
     pthread_mutex_t *gate; /* around every call of libcurl but the wait and the wake-up */
-    CURLM *multi; /* keeps the connections */
-    CURL *easy;   /* never performed: what every request's handle is copied from */
+    CURLM *multi;          /* keeps the connections */
+    CURL *easy;            /* never performed: what every request's handle is copied from */
     char *user, *password; /* for basic authentication; NULL: none */
     atomic_bool interrupted;
 } curl_client;
@@ -90,8 +90,8 @@ static rpp_transfer_end run(curl_client *self, uint64_t deadline_ns, CURLcode *c
 static rpp_status begin(curl_client *self, rpp_http_transfer *transfer, CURL **easy, struct curl_slist **headers)
 {
     rpp_http_response *response = transfer->response;
-    rpp_status status = rpp_http_headers_make(self->settings, transfer->request, headers, response->error,
-                                              sizeof response->error);
+    rpp_status status =
+        rpp_http_headers_make(self->settings, transfer->request, headers, response->error, sizeof response->error);
     if (status != RPP_OK) return status;
     *easy = curl_easy_duphandle(self->easy);
     if (!*easy || rpp_http_transfer_attach(transfer, *easy, *headers) != CURLE_OK) return RPP_NO_MEMORY;

@@ -19,12 +19,12 @@
 #include "settings.h"
 #include "status.h"
 
-#define RPP_HTTP_BODY_MAX (64u * 1024u)
+#define RPP_HTTP_BODY_MAX    (64u * 1024u)
 #define RPP_HTTP_HEADERS_MAX 32
 
 typedef struct rpp_http_request {
-    const char *url;                        /* without userinfo */
-    const char *content_type;               /* NULL: none */
+    const char *url;                           /* without userinfo */
+    const char *content_type;                  /* NULL: none */
     const char *headers[RPP_HTTP_HEADERS_MAX]; /* "Name: value", NULL-terminated, beside those of the settings */
     const void *body;
     size_t body_length;

@@ -244,8 +244,8 @@ rpp_status rpp_http_transfer_conclude(rpp_http_transfer *transfer, CURL *easy, r
     /* What libcurl took may still lie in its buffer: sent is what the system has taken. Where libcurl wanted to begin
      * anew its counters have done so already. */
     size_t body_length = transfer->request->body_length;
-    attempt->sent_whole = transfer->went_before || (connected && transfer->taken == body_length &&
-                                                    (uint64_t)uploaded >= body_length);
+    attempt->sent_whole =
+        transfer->went_before || (connected && transfer->taken == body_length && (uint64_t)uploaded >= body_length);
     if (transfer->status >= 200) {
         attempt->end = RPP_END_ANSWERED;
         attempt->http_status = transfer->status;

@@ -21,7 +21,7 @@ typedef struct rpp_http_transfer {
     size_t body_capacity; /* of response->body */
     int status;           /* of the latest status line, 0: none yet */
     rpp_answer_part part;
-    bool went_before;     /* wholly, over a connection that was lost then */
+    bool went_before; /* wholly, over a connection that was lost then */
     char detail[CURL_ERROR_SIZE];
 } rpp_http_transfer;
 

@@ -20,7 +20,8 @@ struct rpp_label_set {
 
 /* --- one set --- */
 
-static int compare_keys(const rpp_label *a, const rpp_label *b) {
+static int compare_keys(const rpp_label *a, const rpp_label *b)
+{
     uint32_t shorter = a->key_length < b->key_length ? a->key_length : b->key_length;
     int order = memcmp(a->key, b->key, shorter);
     if (order) return order;
@@ -28,7 +29,8 @@ static int compare_keys(const rpp_label *a, const rpp_label *b) {
 }
 
 /* Where the key stands in the sorted pairs, or where it would go. */
-static size_t position_of(const rpp_label *pairs, size_t count, const rpp_label *wanted, bool *found) {
+static size_t position_of(const rpp_label *pairs, size_t count, const rpp_label *wanted, bool *found)
+{
     size_t low = 0, high = count;
     *found = false;
     while (low < high) {
@@ -48,7 +50,8 @@ static size_t position_of(const rpp_label *pairs, size_t count, const rpp_label 
 }
 
 /* Lays one change over the sorted pairs; there is room for one more. */
-static size_t lay_over(rpp_label *pairs, size_t count, rpp_label change) {
+static size_t lay_over(rpp_label *pairs, size_t count, rpp_label change)
+{
     bool found;
     size_t at = position_of(pairs, count, &change, &found);
     size_t behind = (count - at) * sizeof *pairs;
@@ -65,11 +68,13 @@ static size_t lay_over(rpp_label *pairs, size_t count, rpp_label change) {
     return count;
 }
 
-static size_t cut(size_t length, size_t max) {
+static size_t cut(size_t length, size_t max)
+{
     return length < max ? length : max;
 }
 
-static rpp_label_set *build(const rpp_label *pairs, size_t count) {
+static rpp_label_set *build(const rpp_label *pairs, size_t count)
+{
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += (size_t)pairs[i].key_length + pairs[i].value_length + 2;
     rpp_label_set *set = rpp_malloc(sizeof *set + count * sizeof *pairs + bytes);
@@ -95,7 +100,8 @@ static rpp_label_set *build(const rpp_label *pairs, size_t count) {
     return set;
 }
 
-rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *changes, size_t count, rpp_label_set **set) {
+rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *changes, size_t count, rpp_label_set **set)
+{
     /* Usual changes, one or two short pairs, need no allocation but the set's own. */
     rpp_label few[MAX_PAIRS];
     char little[1024];
@@ -148,25 +154,30 @@ done:
     return status;
 }
 
-rpp_label_set *rpp_label_set_retain(rpp_label_set *set) {
+rpp_label_set *rpp_label_set_retain(rpp_label_set *set)
+{
     if (set) atomic_fetch_add_explicit(&set->references, 1, memory_order_relaxed);
     return set;
 }
 
-void rpp_label_set_release(rpp_label_set *set) {
+void rpp_label_set_release(rpp_label_set *set)
+{
     /* acq_rel: whoever frees has seen all that the others did with the set. */
     if (set && atomic_fetch_sub_explicit(&set->references, 1, memory_order_acq_rel) == 1) rpp_free(set);
 }
 
-size_t rpp_label_set_count(const rpp_label_set *set) {
+size_t rpp_label_set_count(const rpp_label_set *set)
+{
     return set ? set->count : 0;
 }
 
-rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index) {
+rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index)
+{
     return set->pairs[index];
 }
 
-bool rpp_label_set_equal(const rpp_label_set *a, const rpp_label_set *b) {
+bool rpp_label_set_equal(const rpp_label_set *a, const rpp_label_set *b)
+{
     if (a == b) return true;
     if (!a || !b || a->hash != b->hash || a->count != b->count) return false;
     for (uint32_t i = 0; i < a->count; i++) {
@@ -186,7 +197,8 @@ struct rpp_label_sets {
     rpp_hash_index index;
 };
 
-rpp_label_sets *rpp_label_sets_new(uint32_t max_sets) {
+rpp_label_sets *rpp_label_sets_new(uint32_t max_sets)
+{
     rpp_label_sets *sets = rpp_calloc(1, sizeof *sets);
     if (!sets) return NULL;
     sets->max_count = (size_t)max_sets + 1;
@@ -199,7 +211,8 @@ rpp_label_sets *rpp_label_sets_new(uint32_t max_sets) {
     return sets;
 }
 
-void rpp_label_sets_free(rpp_label_sets *sets) {
+void rpp_label_sets_free(rpp_label_sets *sets)
+{
     if (!sets) return;
     for (size_t id = 1; id < sets->count; id++) rpp_label_set_release(sets->sets[id]);
     rpp_hash_index_destroy(&sets->index);
@@ -207,11 +220,13 @@ void rpp_label_sets_free(rpp_label_sets *sets) {
     rpp_free(sets);
 }
 
-static bool is_set(const void *table, uint32_t id, const void *key) {
+static bool is_set(const void *table, uint32_t id, const void *key)
+{
     return rpp_label_set_equal(((const rpp_label_sets *)table)->sets[id], key);
 }
 
-rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id) {
+rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
+{
     if (!set) {
         *id = 0;
         return RPP_OK;
@@ -232,10 +247,12 @@ rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_set *set, uint3
     return RPP_OK;
 }
 
-const rpp_label_set *rpp_label_sets_get(const rpp_label_sets *sets, uint32_t id) {
+const rpp_label_set *rpp_label_sets_get(const rpp_label_sets *sets, uint32_t id)
+{
     return sets->sets[id];
 }
 
-uint32_t rpp_label_sets_count(const rpp_label_sets *sets) {
+uint32_t rpp_label_sets_count(const rpp_label_sets *sets)
+{
     return (uint32_t)sets->count;
 }

@@ -16,7 +16,7 @@
 #include "status.h"
 
 #define RPP_LABEL_VALUE_MAX 200
-#define RPP_LABEL_KEY_MAX 200
+#define RPP_LABEL_KEY_MAX   200
 
 typedef struct rpp_label {
     const char *key, *value;

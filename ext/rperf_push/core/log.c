@@ -12,7 +12,8 @@
 #define PREFIX        "[rperf-push] "
 #define PREFIX_LENGTH (sizeof PREFIX - 1)
 
-static void write_to_stderr(rpp_log_level level, const char *line, void *context) {
+static void write_to_stderr(rpp_log_level level, const char *line, void *context)
+{
     (void)level;
     (void)context;
     char out[RPP_LOG_LINE_MAX + 1];
@@ -29,14 +30,16 @@ static struct {
     void *context;
 } sink = {write_to_stderr, NULL}; /* under lock */
 
-void rpp_log_set_sink(rpp_log_sink write_line, void *context) {
+void rpp_log_set_sink(rpp_log_sink write_line, void *context)
+{
     pthread_mutex_lock(&lock);
     sink.write = write_line ? write_line : write_to_stderr;
     sink.context = write_line ? context : NULL;
     pthread_mutex_unlock(&lock);
 }
 
-void rpp_log(rpp_log_level level, const char *format, ...) {
+void rpp_log(rpp_log_level level, const char *format, ...)
+{
     /* 4 more than a line holds: a character that begins in the line is then whole, and the cut falls between two. */
     char text[RPP_LOG_LINE_MAX + 4];
     va_list arguments;
@@ -57,6 +60,7 @@ void rpp_log(rpp_log_level level, const char *format, ...) {
     write_line(level, line, context);
 }
 
-void rpp_log_forget_after_fork(void) {
+void rpp_log_forget_after_fork(void)
+{
     pthread_mutex_init(&lock, NULL);
 }

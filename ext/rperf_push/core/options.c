@@ -12,8 +12,8 @@
 #define MOST_BYTES (INT64_C(1) << 50)
 
 /* In the order of rpp_backend_kind and rpp_engine_kind. */
-static const char *const backends[] = {"pyroscope", "pyroscope_ingest", "parca", "http", "directory",
-                                       "pyroscope,pyroscope_ingest", NULL};
+static const char *const backends[] = {"pyroscope", "pyroscope_ingest",           "parca", "http",
+                                       "directory", "pyroscope,pyroscope_ingest", NULL};
 static const char *const engines[] = {"auto", "signal", "safepoint", NULL};
 
 #define KEPT_IN(field)       .offset = offsetof(rpp_settings, field), .width = sizeof(((rpp_settings *)0)->field)
@@ -164,7 +164,8 @@ static const char *accepted(const rpp_option *option, char *out, size_t size)
         int length = snprintf(out, size, "one of %s", option->choices[0]);
         for (size_t i = 1; option->choices[i] && length > 0 && (size_t)length < size; i++) {
             bool is_list = strchr(option->choices[i], ',') != NULL;
-            length += snprintf(out + length, size - (size_t)length, is_list ? " or \"%s\"" : ", %s", option->choices[i]);
+            length +=
+                snprintf(out + length, size - (size_t)length, is_list ? " or \"%s\"" : ", %s", option->choices[i]);
         }
         return out;
     }

@@ -11,13 +11,13 @@
 
 /* While no thread runs nothing can be captured and no window closed: the collector sleeps until one stirs. It looks up
  * once in this while all the same, in case a stir was missed. */
-#define DEEP_SLEEP_NS (5 * RPP_NS_PER_S)
+#define DEEP_SLEEP_NS         (5 * RPP_NS_PER_S)
 /* Rotations and names are asked for in this rhythm, however far the sampling period is stretched. */
-#define LONGEST_TICK_NS (50 * RPP_NS_PER_MS)
+#define LONGEST_TICK_NS       (50 * RPP_NS_PER_MS)
 /* Names come with the next safepoints. A window does not wait for them longer than this. */
-#define NAMES_PATIENCE_NS (3 * RPP_NS_PER_S)
+#define NAMES_PATIENCE_NS     (3 * RPP_NS_PER_S)
 /* Windows follow the monotonic clock; when the wall clock was set by more than this, the next one starts from it anew. */
-#define CLOCK_STEP_NS RPP_NS_PER_S
+#define CLOCK_STEP_NS         RPP_NS_PER_S
 #define COLLECTOR_STACK_BYTES (1024 * 1024)
 
 struct rpp_pipeline {
@@ -30,9 +30,9 @@ struct rpp_pipeline {
 
     /* shared with the sampler */
     _Atomic unsigned work;
-    _Atomic uint32_t window;      /* the one that time belongs to now */
-    _Atomic uint32_t rotated;     /* windows below this one are settled; may be sealed */
-    _Atomic uint64_t boundary_ns; /* where the last rotation cut */
+    _Atomic uint32_t window;          /* the one that time belongs to now */
+    _Atomic uint32_t rotated;         /* windows below this one are settled; may be sealed */
+    _Atomic uint64_t boundary_ns;     /* where the last rotation cut */
     _Atomic uint64_t window_start_ns; /* of the window that is sealed next */
     _Atomic uint64_t period_ns;
     _Atomic bool asleep;
@@ -170,8 +170,7 @@ static void seal_settled_window(rpp_pipeline *p, bool patient)
     rpp_profile **slot = &p->open[window & 1];
     uint64_t now = monotonic(p), end = atomic_load(&p->boundary_ns);
     if (!p->settled_since_ns) p->settled_since_ns = now;
-    if (patient && *slot && !rpp_profile_is_named(*slot, p->names) &&
-        now - p->settled_since_ns < NAMES_PATIENCE_NS) {
+    if (patient && *slot && !rpp_profile_is_named(*slot, p->names) && now - p->settled_since_ns < NAMES_PATIENCE_NS) {
         return;
     }
     p->settled_since_ns = 0;

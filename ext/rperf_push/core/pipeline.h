@@ -30,12 +30,12 @@
 #include "sample_buffer.h"
 
 /* What the collector wants from the sampler. */
-#define RPP_WORK_TICK 1u   /* capture whoever runs now */
+#define RPP_WORK_TICK   1u /* capture whoever runs now */
 #define RPP_WORK_ROTATE 2u /* begin, or go on with, a rotation */
-#define RPP_WORK_NAMES 4u  /* resolve some names */
+#define RPP_WORK_NAMES  4u /* resolve some names */
 
 /* What the sampler saw since it was last asked. */
-#define RPP_ACTIVITY_RAN 1u    /* a thread ran: a safepoint can be hoped for */
+#define RPP_ACTIVITY_RAN     1u /* a thread ran: a safepoint can be hoped for */
 #define RPP_ACTIVITY_OVERDUE 2u /* a running thread has gathered a period without a capture: tick */
 
 typedef struct rpp_pipeline_seams {

@@ -23,7 +23,7 @@
 typedef struct rpp_profile_limits {
     rpp_stack_limits stacks;
     uint32_t max_label_sets;
-    uint32_t max_rows; /* the last rows not counted */
+    uint32_t max_rows;  /* the last rows not counted */
     bool separate_rows; /* nothing is summed: each sample is a row of its own */
 } rpp_profile_limits;
 

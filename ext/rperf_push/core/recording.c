@@ -7,7 +7,7 @@
 #include "alloc.h"
 #include "hash_index.h"
 
-#define FRAMES_MAX 1000000u
+#define FRAMES_MAX        1000000u
 #define SEPARATE_ROWS_MAX 4000000u
 
 struct rpp_recording {

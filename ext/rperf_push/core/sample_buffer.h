@@ -42,7 +42,7 @@ typedef struct rpp_sample {
     uint32_t depth;        /* locations that follow, leaf first, at most RPP_MAX_DEPTH + 1 ([truncated]) */
     uint8_t state;         /* rpp_state */
     uint8_t consumers;     /* RPP_CONSUMER_* bits */
-    bool remainder; /* leftover time: belongs where its thread was last seen so in this window, if it was */
+    bool remainder;        /* leftover time: belongs where its thread was last seen so in this window, if it was */
 } rpp_sample;
 
 typedef struct rpp_sample_buffer rpp_sample_buffer;

@@ -7,7 +7,7 @@
 #include "base64.h"
 #include "http_url.h"
 
-#define SHORTEST 6u
+#define SHORTEST  6u
 #define BASIC_MAX (64u * 1024)
 
 static void hide_text(char *text, const char *secret)

@@ -15,7 +15,7 @@
 
 #include "status.h"
 
-#define RPP_MODE_CPU 1u
+#define RPP_MODE_CPU  1u
 #define RPP_MODE_WALL 2u
 
 typedef enum rpp_backend_kind {
@@ -48,7 +48,7 @@ typedef struct rpp_settings {
     uint64_t directory_max_bytes; /* 0: no limit */
     rpp_pairs tags;
     bool report_hostname, report_pid;
-    unsigned mode; /* RPP_MODE_* bits */
+    unsigned mode;      /* RPP_MODE_* bits */
     uint32_t frequency; /* Hz */
     int engine;         /* rpp_engine_kind */
     uint64_t upload_interval_ns, upload_timeout_ns, shutdown_timeout_ns;

@@ -4,8 +4,8 @@
 #include "clock.h"
 #include "log.h"
 
-#define WINDOWS      3u
-#define BUSY_PORTION 10u /* a tenth of a core */
+#define WINDOWS         3u
+#define BUSY_PORTION    10u /* a tenth of a core */
 /* With windows of a blink, a moment without the processor would be a silence. */
 #define INTERVAL_MIN_NS RPP_NS_PER_S
 
@@ -56,7 +56,8 @@ void rpp_silence_look(rpp_silence *silence, uint64_t now_ns)
     if (!busy && silence->empty_windows < WINDOWS) return;
     silence->told = true;
     rpp_log(RPP_LOG_WARN,
-            "no sample came for %.1f s, while the process used %.1f s of CPU: sampling does not work here, or all of that is "
+            "no sample came for %.1f s, while the process used %.1f s of CPU: sampling does not work here, or all of "
+            "that is "
             "spent outside of Ruby's threads; RperfPush.stats says more",
             seconds(silent_ns), seconds(used_ns));
 }

@@ -14,11 +14,11 @@
 
 /* All zero says nothing, ever. */
 typedef struct rpp_silence {
-    uint64_t interval_ns;               /* of a window */
+    uint64_t interval_ns; /* of a window */
     uint64_t (*process_cpu_ns)(void);
-    uint64_t since_ns;                  /* the last sample, or the begin */
-    uint64_t listening_ns, cpu_ns;      /* an interval later, and the process's CPU time then; 0: not yet */
-    unsigned empty_windows;             /* closed since */
+    uint64_t since_ns;             /* the last sample, or the begin */
+    uint64_t listening_ns, cpu_ns; /* an interval later, and the process's CPU time then; 0: not yet */
+    unsigned empty_windows;        /* closed since */
     bool told;
 } rpp_silence;
 

@@ -36,13 +36,15 @@ struct rpp_stack_table {
     size_t chunk_bytes;
 };
 
-rpp_stack_table *rpp_stack_table_new(const rpp_stack_limits *limits) {
+rpp_stack_table *rpp_stack_table_new(const rpp_stack_limits *limits)
+{
     rpp_stack_table *table = rpp_calloc(1, sizeof *table);
     if (table) table->limits = *limits;
     return table;
 }
 
-void rpp_stack_table_free(rpp_stack_table *table) {
+void rpp_stack_table_free(rpp_stack_table *table)
+{
     if (!table) return;
     for (chunk *it = table->chunks, *next; it; it = next) {
         next = it->next;
@@ -58,24 +60,29 @@ void rpp_stack_table_free(rpp_stack_table *table) {
 
 /* --- locations --- */
 
-static uint32_t hash_location(rpp_location location) {
+static uint32_t hash_location(rpp_location location)
+{
     return rpp_hash_words(location.frame, location.line);
 }
 
-static uint32_t hash_frame(uint32_t frame) {
+static uint32_t hash_frame(uint32_t frame)
+{
     return rpp_hash_words(frame, 0);
 }
 
-static bool is_location(const void *table, uint32_t id, const void *key) {
+static bool is_location(const void *table, uint32_t id, const void *key)
+{
     const rpp_location *known = &((const rpp_stack_table *)table)->locations[id], *wanted = key;
     return known->frame == wanted->frame && known->line == wanted->line;
 }
 
-static bool is_at_frame(const void *table, uint32_t id, const void *key) {
+static bool is_at_frame(const void *table, uint32_t id, const void *key)
+{
     return ((const rpp_stack_table *)table)->locations[id].frame == *(const uint32_t *)key;
 }
 
-static void add_location(rpp_stack_table *table, rpp_location location) {
+static void add_location(rpp_stack_table *table, rpp_location location)
+{
     uint32_t id = (uint32_t)table->location_count;
     table->locations[id] = location;
     table->location_count++;
@@ -85,7 +92,8 @@ static void add_location(rpp_stack_table *table, rpp_location location) {
     }
 }
 
-static void undo_locations(rpp_stack_table *table, size_t count) {
+static void undo_locations(rpp_stack_table *table, size_t count)
+{
     while (table->location_count > count) {
         uint32_t id = (uint32_t)table->location_count - 1;
         rpp_location location = table->locations[id];
@@ -97,7 +105,8 @@ static void undo_locations(rpp_stack_table *table, size_t count) {
     }
 }
 
-bool rpp_stack_table_has_frame(const rpp_stack_table *table, uint32_t frame) {
+bool rpp_stack_table_has_frame(const rpp_stack_table *table, uint32_t frame)
+{
     return rpp_hash_index_find(&table->by_frame, hash_frame(frame), is_at_frame, table, &frame) != RPP_INDEX_NONE;
 }
 
@@ -108,7 +117,8 @@ typedef struct stack_key {
     uint32_t depth;
 } stack_key;
 
-static bool is_stack(const void *opaque, uint32_t id, const void *wanted) {
+static bool is_stack(const void *opaque, uint32_t id, const void *wanted)
+{
     const rpp_stack_table *table = opaque;
     const stack_key *key = wanted;
     const stack_entry *entry = &table->stacks[id];
@@ -120,7 +130,8 @@ static bool is_stack(const void *opaque, uint32_t id, const void *wanted) {
 }
 
 /* Makes sure that the first chunk can take a row. An unused chunk that is too small stays where it is: rare. */
-static rpp_status reserve_row(rpp_stack_table *table, uint32_t depth) {
+static rpp_status reserve_row(rpp_stack_table *table, uint32_t depth)
+{
     if (table->chunks && table->chunks->room - table->chunks->used >= depth) return RPP_OK;
     /* The first chunk is small, as most windows are; none is larger than the table may become. */
     size_t room = table->chunks ? CHUNK_ROOM : CHUNK_ROOM / 16;
@@ -136,7 +147,8 @@ static rpp_status reserve_row(rpp_stack_table *table, uint32_t depth) {
 }
 
 /* All the memory that a stack of this depth can need, so that nothing after it can run out. */
-static rpp_status reserve(rpp_stack_table *table, uint32_t depth) {
+static rpp_status reserve(rpp_stack_table *table, uint32_t depth)
+{
     size_t left = table->limits.max_locations - table->location_count;
     size_t more = depth < left ? depth : left;
     if (reserve_row(table, depth) != RPP_OK) return RPP_NO_MEMORY;
@@ -151,7 +163,8 @@ static rpp_status reserve(rpp_stack_table *table, uint32_t depth) {
 }
 
 rpp_status rpp_stack_table_intern(rpp_stack_table *table, const rpp_location *locations, uint32_t depth,
-                                  uint32_t *stack) {
+                                  uint32_t *stack)
+{
     stack_key key = {locations, depth};
     uint32_t hash = rpp_hash_bytes(locations, depth * sizeof *locations);
     uint32_t known = rpp_hash_index_find(&table->by_stack, hash, is_stack, table, &key);
@@ -188,24 +201,29 @@ rpp_status rpp_stack_table_intern(rpp_stack_table *table, const rpp_location *lo
     return RPP_OK;
 }
 
-uint32_t rpp_stack_table_count(const rpp_stack_table *table) {
+uint32_t rpp_stack_table_count(const rpp_stack_table *table)
+{
     return (uint32_t)table->stack_count;
 }
 
-const uint32_t *rpp_stack_table_get(const rpp_stack_table *table, uint32_t stack, uint32_t *depth) {
+const uint32_t *rpp_stack_table_get(const rpp_stack_table *table, uint32_t stack, uint32_t *depth)
+{
     *depth = table->stacks[stack].depth;
     return table->stacks[stack].row;
 }
 
-uint32_t rpp_stack_table_location_count(const rpp_stack_table *table) {
+uint32_t rpp_stack_table_location_count(const rpp_stack_table *table)
+{
     return (uint32_t)table->location_count;
 }
 
-rpp_location rpp_stack_table_location(const rpp_stack_table *table, uint32_t location) {
+rpp_location rpp_stack_table_location(const rpp_stack_table *table, uint32_t location)
+{
     return table->locations[location];
 }
 
-size_t rpp_stack_table_bytes(const rpp_stack_table *table) {
+size_t rpp_stack_table_bytes(const rpp_stack_table *table)
+{
     size_t slots = table->by_location.slot_count + table->by_frame.slot_count + table->by_stack.slot_count;
     return sizeof *table + table->chunk_bytes + slots * sizeof(rpp_hash_slot) +
            table->location_capacity * sizeof *table->locations + table->stack_capacity * sizeof *table->stacks;

@@ -23,27 +23,33 @@ static const struct {
 #undef X
 };
 
-void rpp_stats_add(rpp_stat stat, uint64_t amount) {
+void rpp_stats_add(rpp_stat stat, uint64_t amount)
+{
     atomic_fetch_add_explicit(&numbers[stat], amount, memory_order_relaxed);
 }
 
-void rpp_stats_set(rpp_stat stat, uint64_t value) {
+void rpp_stats_set(rpp_stat stat, uint64_t value)
+{
     atomic_store_explicit(&numbers[stat], value, memory_order_relaxed);
 }
 
-uint64_t rpp_stats_get(rpp_stat stat) {
+uint64_t rpp_stats_get(rpp_stat stat)
+{
     return atomic_load_explicit(&numbers[stat], memory_order_relaxed);
 }
 
-const char *rpp_stats_name(rpp_stat stat) {
+const char *rpp_stats_name(rpp_stat stat)
+{
     return list[stat].name;
 }
 
-const char *rpp_stats_text(rpp_stat stat) {
+const char *rpp_stats_text(rpp_stat stat)
+{
     return list[stat].text;
 }
 
-void rpp_stats_set_last_error(const char *message) {
+void rpp_stats_set_last_error(const char *message)
+{
     char line[RPP_LAST_ERROR_MAX];
     size_t length = rpp_utf8_copy(line, sizeof line - 1, message, strlen(message));
     rpp_utf8_one_line(line, length);
@@ -56,7 +62,8 @@ void rpp_stats_set_last_error(const char *message) {
     pthread_mutex_unlock(&lock);
 }
 
-uint64_t rpp_stats_last_error(char *message, size_t size) {
+uint64_t rpp_stats_last_error(char *message, size_t size)
+{
     pthread_mutex_lock(&lock);
     if (size) message[rpp_utf8_copy(message, size - 1, last_error.message, strlen(last_error.message))] = '\0';
     uint64_t at_ns = last_error.at_ns;
@@ -64,7 +71,8 @@ uint64_t rpp_stats_last_error(char *message, size_t size) {
     return at_ns;
 }
 
-void rpp_stats_reset(void) {
+void rpp_stats_reset(void)
+{
     /* First the lock: in a forked child its owner may not exist. */
     pthread_mutex_init(&lock, NULL);
     last_error.at_ns = 0;

@@ -51,7 +51,7 @@
     X(payloads_dropped_too_old, "payloads older than the backend takes")                                               \
     X(payloads_dropped_rejected, "payloads the backend refused for good")                                              \
     X(payloads_dropped_retries, "payloads given up after too many tries")                                              \
-    X(payloads_dropped_shutdown, "payloads left when the shutdown ended")                                    \
+    X(payloads_dropped_shutdown, "payloads left when the shutdown ended")                                              \
     X(payloads_dropped_spool_full, "payloads deleted from the full spool for newer ones")                              \
     X(payloads_dropped_damaged, "files of the spool found cut or changed, and deleted")                                \
     X(payloads_spooled, "payloads written to the spool")                                                               \
@@ -78,7 +78,7 @@ typedef enum rpp_stat {
 #define X(name, text) RPP_STAT_##name,
     RPP_STATS_LIST(X)
 #undef X
-    RPP_STAT_COUNT
+        RPP_STAT_COUNT
 } rpp_stat;
 
 #define RPP_LAST_ERROR_MAX 512

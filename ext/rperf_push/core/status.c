@@ -1,7 +1,8 @@
 /* status.c - the texts of the status codes. */
 #include "status.h"
 
-const char *rpp_status_text(rpp_status status) {
+const char *rpp_status_text(rpp_status status)
+{
     switch (status) {
 #define X(name, text)                                                                                                  \
     case RPP_##name: return text;

@@ -23,7 +23,7 @@ typedef enum rpp_status {
 } rpp_status;
 
 #if defined(__GNUC__)
-#define RPP_NODISCARD __attribute__((warn_unused_result))
+#define RPP_NODISCARD                 __attribute__((warn_unused_result))
 #define RPP_PRINTF(text_index, first) __attribute__((format(printf, text_index, first)))
 #else
 #define RPP_NODISCARD

@@ -8,7 +8,7 @@
 #include "status.h"
 
 /* The name has at most 15 characters. RPP_IO: the system gave no thread. */
-RPP_NODISCARD rpp_status rpp_thread_start(pthread_t *thread, const char *name, size_t stack_bytes,
-                                          void *(*run)(void *), void *context);
+RPP_NODISCARD rpp_status rpp_thread_start(pthread_t *thread, const char *name, size_t stack_bytes, void *(*run)(void *),
+                                          void *context);
 
 #endif

@@ -114,7 +114,8 @@ bool rpp_thread_clocks_event_is_due(const rpp_thread_clocks *c, rpp_state state,
         *part = own;
         return true;
     }
-    uint64_t gathered = all.wall_ns > all.cpu_ns ? all.wall_ns : all.cpu_ns; /* CPU time may have stayed from the window before */
+    uint64_t gathered =
+        all.wall_ns > all.cpu_ns ? all.wall_ns : all.cpu_ns; /* CPU time may have stayed from the window before */
     if (gathered < period_ns) return false;
     part->wall_ns = share(all.wall_ns, period_ns, gathered);
     part->cpu_ns = share(all.cpu_ns, period_ns, gathered);

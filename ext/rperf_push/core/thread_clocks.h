@@ -27,9 +27,9 @@
 
 typedef struct rpp_clock_slot {
     uint64_t wall_ns[RPP_STATE_COUNT], cpu_ns[RPP_STATE_COUNT];
-    uint64_t unread_ns[RPP_STATE_COUNT]; /* wall time since the last reading of the CPU clock */
-    rpp_label_set *labels; /* one reference, or NULL */
-    uint32_t used;         /* for the choice of a slot to reuse: larger is later */
+    uint64_t unread_ns[RPP_STATE_COUNT];   /* wall time since the last reading of the CPU clock */
+    rpp_label_set *labels;                 /* one reference, or NULL */
+    uint32_t used;                         /* for the choice of a slot to reuse: larger is later */
     uint32_t captured_in[RPP_STATE_COUNT]; /* for the owner: which of its windows last saw a capture of this clock */
 } rpp_clock_slot;
 
@@ -97,7 +97,8 @@ static inline void rpp_thread_clocks_begin_event(rpp_thread_clocks *clocks, cons
 }
 
 /* False: neither state is due. True: they may be. */
-static inline bool rpp_thread_clocks_event_may_be_due(rpp_thread_clocks *clocks, const rpp_state states[2], uint64_t period_ns)
+static inline bool rpp_thread_clocks_event_may_be_due(rpp_thread_clocks *clocks, const rpp_state states[2],
+                                                      uint64_t period_ns)
 {
     const rpp_clock_slot *slot = rpp_thread_clocks_current(clocks);
     return slot->wall_ns[states[0]] >= period_ns || slot->wall_ns[states[1]] >= period_ns ||

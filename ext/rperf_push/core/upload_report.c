@@ -62,8 +62,7 @@ static void tell_failure(rpp_upload_report *report, const rpp_delivery *delivery
     if (report->told || (report->told_at_ns && now_ns - report->told_at_ns < QUIET_NS)) return;
     report->told = true;
     report->told_at_ns = now_ns;
-    rpp_log(RPP_LOG_WARN, "upload to %s failed: %s; %s", report->backend_name, delivery->message,
-            consequence(verdict));
+    rpp_log(RPP_LOG_WARN, "upload to %s failed: %s; %s", report->backend_name, delivery->message, consequence(verdict));
 }
 
 static void tell_success(rpp_upload_report *report, uint64_t now_ns)
@@ -96,8 +95,9 @@ void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload
 void rpp_upload_report_too_old(const rpp_payload *payload, uint64_t age_ns)
 {
     char message[128];
-    snprintf(message, sizeof message, "profile %" PRIu64 " was dropped: %" PRIu64 " minutes old, more than the backend takes",
-             payload->sequence, age_ns / (60 * RPP_NS_PER_S));
+    snprintf(message, sizeof message,
+             "profile %" PRIu64 " was dropped: %" PRIu64 " minutes old, more than the backend takes", payload->sequence,
+             age_ns / (60 * RPP_NS_PER_S));
     rpp_stats_set_last_error(message);
     rpp_stats_add(RPP_STAT_payloads_dropped_too_old, 1);
 }

@@ -19,12 +19,12 @@
 #include "thread.h"
 #include "upload_report.h"
 
-#define STACK_BYTES (1024u * 1024u)
+#define STACK_BYTES        (1024u * 1024u)
 /* An interrupted client returns within milliseconds; a disk may take longer. */
 #define AFTER_INTERRUPT_NS RPP_NS_PER_S
 /* At the end nobody waits for a backend that is not there, but for one that has just gone, which may be a hiccup. */
-#define JUST_GONE_NS RPP_NS_PER_S
-#define LAST_PAUSE_NS (250 * RPP_NS_PER_MS)
+#define JUST_GONE_NS       RPP_NS_PER_S
+#define LAST_PAUSE_NS      (250 * RPP_NS_PER_MS)
 
 struct rpp_uploader {
     rpp_uploader_options options;
@@ -37,20 +37,21 @@ struct rpp_uploader {
     struct { /* the thread's own */
         uint64_t random;
         rpp_upload_report report;
-        uint32_t failures; /* tries in a row that were worth another; more than 0: the backend is away */
-        bool backlog; /* the spool gave a payload when it was last asked */
+        uint32_t failures;        /* tries in a row that were worth another; more than 0: the backend is away */
+        bool backlog;             /* the spool gave a payload when it was last asked */
         uint64_t absent_since_ns; /* the first of the tries in a row that reached nobody; 0: the last one did */
     } thread_data;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct {                  /* under the lock */
-        rpp_payload *in_hand; /* being tried, or waiting for its next try; set by the thread alone, which may look without */
-        unsigned flushes;     /* under way */
-        uint64_t hurries;     /* flushes and stops so far */
-        uint64_t ended, lost; /* payloads so far; lost: not delivered */
+    struct { /* under the lock */
+        rpp_payload
+            *in_hand; /* being tried, or waiting for its next try; set by the thread alone, which may look without */
+        unsigned flushes;       /* under way */
+        uint64_t hurries;       /* flushes and stops so far */
+        uint64_t ended, lost;   /* payloads so far; lost: not delivered */
         uint64_t rest_until_ns; /* with a spool: no try before */
-        uint64_t idle;        /* times the thread found nothing left */
+        uint64_t idle;          /* times the thread found nothing left */
         uint64_t stop_deadline_ns;
         bool stopping, gone; /* gone: the thread is done */
     } synced;
@@ -87,8 +88,8 @@ static bool keep_on_disk(rpp_uploader *self)
     rpp_spool *spool = self->options.spool;
     if (!spool) return false;
     rpp_payload *payload = self->synced.in_hand;
-    rpp_status status = rpp_spool_has_claim(spool) ? rpp_spool_give_back(spool, payload->tries)
-                                                   : rpp_spool_put(spool, payload);
+    rpp_status status =
+        rpp_spool_has_claim(spool) ? rpp_spool_give_back(spool, payload->tries) : rpp_spool_put(spool, payload);
     if (status != RPP_OK) return false;
     pthread_mutex_lock(&self->lock);
     self->synced.in_hand = NULL;
@@ -187,7 +188,8 @@ static void try_payload(rpp_uploader *self, rpp_payload *payload, uint64_t hurri
                                              &self->thread_data.random, &due_ns);
     if (verdict == RPP_VERDICT_ABORTED && self->options.spool) verdict = RPP_VERDICT_RETRY; /* by whoever comes next */
     self->thread_data.failures = verdict == RPP_VERDICT_RETRY ? self->thread_data.failures + 1 : 0;
-    if (self->thread_data.failures > payload->tries.begun) { /* an outage that outlasts payloads gets no more tries for it */
+    if (self->thread_data.failures >
+        payload->tries.begun) { /* an outage that outlasts payloads gets no more tries for it */
         uint64_t later_ns = rpp_backoff_due_ns(&self->options.backoff, self->thread_data.failures,
                                                delivery.attempt.retry_after_ns, now, &self->thread_data.random);
         if (later_ns > due_ns) due_ns = later_ns;
@@ -382,9 +384,8 @@ rpp_status rpp_uploader_flush(rpp_uploader *self, uint64_t lost_before, uint64_t
     uint64_t waiting = rpp_payload_queue_count(self->queue) + (self->synced.in_hand ? 1 : 0);
     self->synced.flushes++;
     hurry(self);
-    bool ended = self->options.spool
-                     ? wait_until_idle(self, deadline_ns)
-                     : wait_for_ends(self, self->synced.ended + waiting, dropped_before, deadline_ns);
+    bool ended = self->options.spool ? wait_until_idle(self, deadline_ns)
+                                     : wait_for_ends(self, self->synced.ended + waiting, dropped_before, deadline_ns);
     self->synced.flushes--;
     bool in_time = ended || self->synced.gone;
     bool lost = !ended || lost_so_far(self) != lost_before;

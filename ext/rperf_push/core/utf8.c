@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Bytes of the character at `p`, 0 when it is none. */
-static size_t character_length(const unsigned char *p, size_t left) {
+static size_t character_length(const unsigned char *p, size_t left)
+{
     size_t length = p[0] < 0x80                    ? 1
                     : p[0] >= 0xc2 && p[0] <= 0xdf ? 2
                     : (p[0] & 0xf0) == 0xe0        ? 3
@@ -23,7 +24,8 @@ static size_t character_length(const unsigned char *p, size_t left) {
 }
 
 /* Bytes of plain ASCII at the start, eight at a time: nearly all names are nothing else. */
-static size_t ascii_run(const unsigned char *p, size_t length) {
+static size_t ascii_run(const unsigned char *p, size_t length)
+{
     size_t at = 0;
     for (uint64_t word; length - at >= sizeof word; at += sizeof word) {
         memcpy(&word, p + at, sizeof word);
@@ -33,7 +35,8 @@ static size_t ascii_run(const unsigned char *p, size_t length) {
     return at;
 }
 
-size_t rpp_utf8_prefix(const char *bytes, size_t length, size_t max) {
+size_t rpp_utf8_prefix(const char *bytes, size_t length, size_t max)
+{
     const unsigned char *p = (const unsigned char *)bytes;
     size_t at = 0, end = length < max ? length : max;
     for (;;) {
@@ -45,14 +48,16 @@ size_t rpp_utf8_prefix(const char *bytes, size_t length, size_t max) {
     }
 }
 
-void rpp_utf8_repair(char *bytes, size_t length) {
+void rpp_utf8_repair(char *bytes, size_t length)
+{
     for (size_t at = 0; at < length;) {
         at += rpp_utf8_prefix(bytes + at, length - at, length - at);
         if (at < length) bytes[at++] = '?';
     }
 }
 
-size_t rpp_utf8_copy(char *out, size_t max, const char *bytes, size_t length) {
+size_t rpp_utf8_copy(char *out, size_t max, const char *bytes, size_t length)
+{
     size_t at = 0;
     while (at < length && at < max) {
         size_t good = rpp_utf8_prefix(bytes + at, length - at, max - at);
@@ -66,7 +71,8 @@ size_t rpp_utf8_copy(char *out, size_t max, const char *bytes, size_t length) {
     return at;
 }
 
-void rpp_utf8_one_line(char *bytes, size_t length) {
+void rpp_utf8_one_line(char *bytes, size_t length)
+{
     rpp_utf8_repair(bytes, length);
     for (size_t at = 0; at < length; at++) {
         unsigned char byte = (unsigned char)bytes[at];

@@ -69,8 +69,8 @@ void rpp_waker_wait(rpp_waker *waker, uint64_t deadline_ns)
     struct timespec deadline = {(time_t)(deadline_ns / RPP_NS_PER_S), (long)(deadline_ns % RPP_NS_PER_S)};
     if (!atomic_exchange(&waker->pending, 0)) {
         /* FUTEX_WAIT_BITSET takes an absolute time, on CLOCK_MONOTONIC. */
-        syscall(SYS_futex, &waker->pending, FUTEX_WAIT_BITSET_PRIVATE, 0,
-                deadline_ns == UINT64_MAX ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+        syscall(SYS_futex, &waker->pending, FUTEX_WAIT_BITSET_PRIVATE, 0, deadline_ns == UINT64_MAX ? NULL : &deadline,
+                NULL, FUTEX_BITSET_MATCH_ANY);
         atomic_store(&waker->pending, 0);
     }
 }
