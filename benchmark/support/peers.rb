@@ -25,9 +25,9 @@ module Peers
     "none" => ["none", {}],
     "rperf-push, off" => ["rperf_push_off", {}],
     "rperf-push" => ["rperf_push_on_demand", { defer: true }],
-    "rperf-push, after a block" => ["rperf_push_on_demand", { defer: true, block: true }],
+    "rperf-push after a block" => ["rperf_push_on_demand", { defer: true, block: true }],
     "rperf" => ["rperf", { defer: true }],
-    "rperf, after a block" => ["rperf", { defer: true, block: true }]
+    "rperf after a block" => ["rperf", { defer: true, block: true }]
   }.freeze
 
   module_function

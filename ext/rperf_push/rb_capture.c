@@ -235,7 +235,9 @@ void rb_rpp_thread_advance(rb_rpp_thread *t, uint64_t now)
 
 void rb_rpp_thread_read_cpu(rb_rpp_thread *t)
 {
-    if (t->has_cpu_clock) rpp_thread_clocks_read(&t->clocks, rb_rpp_thread_cpu_ns(t));
+    if (!t->has_cpu_clock) return;
+    rb_rpp_testing_reading_cpu_clock();
+    rpp_thread_clocks_read(&t->clocks, rb_rpp_thread_cpu_ns(t));
 }
 
 /* Whether a clock's time is of the stack of this moment. For what runs, the ticks of the thread's own timer know better: this is

@@ -3,6 +3,7 @@
 
 #ifdef RPP_TESTING
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 static uint64_t period_ns;
 static const char *to_break;
+static _Atomic unsigned long readings;
 
 static void check(const char *broken)
 {
@@ -64,8 +66,14 @@ static VALUE read_cpu_clock_often(VALUE self, VALUE wanted)
     return DBL2NUM((double)(rpp_monotonic_ns() - began) / count);
 }
 
+static VALUE cpu_clock_readings(VALUE self)
+{
+    return ULONG2NUM(atomic_load(&readings));
+}
+
 void rb_rpp_testing_init(VALUE native)
 {
+    rb_define_singleton_method(native, "cpu_clock_readings", cpu_clock_readings, 0);
     rb_define_singleton_method(native, "capture_often", capture_often, 1);
     rb_define_singleton_method(native, "read_cpu_clock_often", read_cpu_clock_often, 1);
     const char *hz = getenv("RPERF_PUSH_TESTING_HZ");
@@ -91,6 +99,11 @@ uint64_t rb_rpp_testing_period_ns(void)
 static void *nothing(void *unused)
 {
     return NULL;
+}
+
+void rb_rpp_testing_reading_cpu_clock(void)
+{
+    atomic_fetch_add_explicit(&readings, 1, memory_order_relaxed);
 }
 
 void rb_rpp_testing_in_capture(void)

@@ -5,6 +5,7 @@
  * RPERF_PUSH_TESTING_BREAK=...    captures break a promise: "allocate", "collect" or "switch". The proof of the proof.
  * Native.capture_often(count), read_cpu_clock_often(count)
  *                                 one after the other at once: what each costs at best, in ns. For benchmark/capture.rb.
+ * Native.cpu_clock_readings       how many there were.
  */
 #ifndef RB_TESTING_H
 #define RB_TESTING_H
@@ -22,6 +23,8 @@ void rb_rpp_testing_init(VALUE native);
 uint64_t rb_rpp_testing_period_ns(void);
 /* Called within every capture. */
 void rb_rpp_testing_in_capture(void);
+/* Called when a thread's CPU clock is read. */
+void rb_rpp_testing_reading_cpu_clock(void);
 
 #else
 
@@ -31,6 +34,7 @@ static inline uint64_t rb_rpp_testing_period_ns(void)
     return 0;
 }
 static inline void rb_rpp_testing_in_capture(void) {}
+static inline void rb_rpp_testing_reading_cpu_clock(void) {}
 
 #endif
 
