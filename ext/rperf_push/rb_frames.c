@@ -33,13 +33,13 @@ typedef struct entry {
 /* VALUE -> id: open addressing, a power of two, at most half full. */
 typedef struct frame_table {
     entry *entries;
-    uint32_t size, used; /* used counts REMOVED ones too */
+    uint32_t size, live, used; /* used counts REMOVED ones too */
     unsigned shift;
 } frame_table;
 
 /* A table that grows is moved in parts: all at once, it would take milliseconds of the application's time. */
 static frame_table table, outgrown;
-static uint32_t moved; /* of outgrown's entries */
+static uint32_t moved; /* of outgrown's places */
 
 static struct {
     VALUE frames[YOUNG_MAX];
@@ -150,11 +150,10 @@ static bool is_live(const entry *e)
     return e->frame != EMPTY && e->frame != REMOVED;
 }
 
-/* While changing. */
-static void put(entry e)
+static void put(entry *place, entry e)
 {
-    entry *place = find(&table, e.frame);
     if (place->frame == EMPTY) table.used++;
+    table.live++;
     *place = e;
 }
 
@@ -165,8 +164,9 @@ static void move_outgrown(uint32_t most)
     for (; moved < outgrown.size && most; moved++, most--) {
         entry *e = &outgrown.entries[moved];
         if (!is_live(e)) continue;
-        put(*e);
+        put(find(&table, e->frame), *e);
         e->frame = REMOVED;
+        outgrown.live--;
     }
     entry *empty = moved == outgrown.size ? outgrown.entries : NULL;
     if (empty) outgrown = (frame_table){0};
@@ -178,7 +178,7 @@ static void move_outgrown(uint32_t most)
 static void table_resize(uint32_t size)
 {
     move_outgrown(UINT32_MAX); /* the move before has long been done, or nearly */
-    frame_table fresh = {rpp_calloc(size, sizeof(entry)), size, 0, (unsigned)(64 - __builtin_ctz(size))};
+    frame_table fresh = {rpp_calloc(size, sizeof(entry)), size, 0, 0, (unsigned)(64 - __builtin_ctz(size))};
     if (!fresh.entries) return;
     set_changing(true);
     outgrown = table;
@@ -190,8 +190,7 @@ static void table_resize(uint32_t size)
 /* Room for a deep stack of new frames, made ahead of time as a capture cannot allocate. */
 static void make_room(void)
 {
-    uint32_t live = rpp_frame_names_count(names);
-    if (table.used > table.size / 2) table_resize(live > table.size / 4 ? table.size * 2 : table.size);
+    if (table.used > table.size / 2) table_resize(table.live > table.size / 4 ? table.size * 2 : table.size);
     move_outgrown(MOVES_AT_ONCE);
     set_changing(true);
     (void)!rpp_frame_names_ensure(names, YOUNG_MAX); /* near the limit: fewer; then captures say (overflow) */
@@ -215,13 +214,12 @@ static uint32_t id_of(VALUE frame)
         return e->id;
     }
     if (rpp_frame_names_count(names) >= FRAMES_MAX) return RPP_FRAME_OVERFLOW;
-    if (young.count == YOUNG_MAX || table.used >= table.size / 4 * 3) return 0;
+    if (young.count == YOUNG_MAX || table.used + outgrown.live >= table.size / 4 * 3) return 0;
     uint32_t id = rpp_frame_names_reserve(names);
     if (!id) return 0;
     young.frames[young.count] = frame;
     young.ids[young.count++] = id;
-    if (e->frame == EMPTY) table.used++;
-    *e = (entry){frame, id, window};
+    put(e, (entry){frame, id, window});
     return id;
 }
 
@@ -356,6 +354,7 @@ static void drop(entry *e)
     let_go(e->id);
     rpp_frame_names_release(names, e->id);
     e->frame = REMOVED;
+    table.live--;
 }
 
 /* A part of the table in each window; and dropping costs more than looking. Where there are many frames it takes several windows
