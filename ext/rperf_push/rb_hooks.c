@@ -11,7 +11,7 @@
 
 #define HOOKS_PER_MEASURE 61u /* odd: hooks come in pairs, and both are to be measured */
 #define HOOK_MAX_NS       (4 * RPP_NS_PER_US)
-#define READING_NS        (1 * RPP_NS_PER_US) /* what a CPU clock takes to read, at most: it is a system call */
+#define READING_NS        (1 * RPP_NS_PER_US) /* what a CPU clock takes to read, about: it is a system call */
 #define READINGS_SHARE    4 /* one part in so many of the budget may go to reading CPU clocks at changes of state */
 
 static _Atomic bool sampling;

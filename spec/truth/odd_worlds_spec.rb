@@ -44,10 +44,12 @@ RSpec.describe "Odd worlds" do
 
   it "profiles with RUBY_MN_THREADS=1, at safepoints" do
     # Here a thread's CPU clock means nothing to the program either; but it knows that one does twice as much as the other.
-    program = ProfiledProgram.run(<<~RUBY, **options, env: { "RUBY_MN_THREADS" => "1" })
+    # With some 2,500 samples, chance is off by less than 0.01.
+    often = { frequency: 1000, overhead_limit: 0.2 }
+    program = ProfiledProgram.run(<<~RUBY, **options, **often, env: { "RUBY_MN_THREADS" => "1" })
       def work(times) = times.times { |i| i * i }
-      def single = 60.times { work(100_000); sleep 0.0001 }
-      def double = 60.times { work(200_000); sleep 0.0001 }
+      def single = 150.times { work(100_000); sleep 0.0001 }
+      def double = 150.times { work(200_000); sleep 0.0001 }
       Truth.profile { [Thread.new { single }, Thread.new { double }].each(&:join) }
     RUBY
     expect_all_of_the_time(program, engine: "safepoint")
