@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -255,6 +256,32 @@ TEST(a_full_disk_leaves_nothing_behind)
     CHECK_INT(s.delivery.attempt.end, RPP_END_IO_ERROR);
     CHECK(strstr(s.delivery.message, "File too large"));
     CHECK_INT(count_files(&s), 1);
+    tear_down(&s);
+}
+
+/* Whoever watches the directory meets its name when there is nothing left to write. */
+TEST(a_profile_appears_when_it_is_whole)
+{
+    scene s;
+    char name[256], events[4096] __attribute__((aligned(_Alignof(struct inotify_event))));
+    set_up(&s);
+    deliver(&s, AT, 1); /* so that the directory is there */
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    CHECK(watch >= 0 && inotify_add_watch(watch, s.directory, IN_CREATE | IN_MOVED_TO) >= 0);
+    deliver(&s, AT, 2);
+    name_of(name, "20231114T221320.123Z", 2);
+
+    ssize_t length = read(watch, events, sizeof events);
+    unsigned seen = 0;
+    for (ssize_t at = 0; at < length;) {
+        const struct inotify_event *event = (const struct inotify_event *)(events + at);
+        at += (ssize_t)(sizeof *event + event->len);
+        if (!event->len || strcmp(event->name, name) != 0) continue;
+        CHECK_INT(event->mask, IN_MOVED_TO);
+        seen++;
+    }
+    CHECK_INT(seen, 1);
+    close(watch);
     tear_down(&s);
 }
 
