@@ -1,19 +1,13 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "support/stress_program"
 
 # Methods have an id from their first capture until none came for three windows, through every growth of the table.
 RSpec.describe "Frames" do
   include StressProgram
 
-  before { skip "needs rake compile:testing" unless StressProgram.built? }
-
   it "keep their ids while there are more and more of them, and are forgotten when they are not seen any more" do
-    out, err, status = run_program([RbConfig.ruby, "-I", StressProgram::TESTING_LIB, "-I", RubyProgram::LIB, "-e", <<~RUBY])
-      require "json"
-      require "rperf_push"
-
+    seen = on_testing_build(<<~RUBY)
       METHODS = 20_000
       made = Class.new
       METHODS.times.each_slice(500) do |numbers|
@@ -35,8 +29,6 @@ RSpec.describe "Frames" do
       RperfPush.snapshot(clear: true) while known.() > 100 && (windows += 1) < 200
       puts JSON.generate(methods: METHODS, met:, names: names.grep(/\\bm\\d+\\z/).size, left: known.(), windows:)
     RUBY
-    expect(status).to be_success, err
-    seen = JSON.parse(out, symbolize_names: true)
     expect(seen[:met]).to be_between(seen[:methods], seen[:methods] + 50)
     expect(seen[:names]).to be > seen[:methods] * 0.95 # some may have come when the buffer was full
     expect(seen[:left]).to be <= 100

@@ -5,7 +5,7 @@
  * RPERF_PUSH_TESTING_BREAK=...    captures break a promise: "allocate", "collect" or "switch". The proof of the proof.
  * Native.capture_often(count), read_cpu_clock_often(count)
  *                                 one after the other at once: what each costs at best, in ns. For benchmark/capture.rb.
- * Native.cpu_clock_readings       how many there were.
+ * Native.cpu_clock_readings       how often a thread's CPU clock was read, by whatever part of the profiler.
  */
 #ifndef RB_TESTING_H
 #define RB_TESTING_H

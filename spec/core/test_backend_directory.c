@@ -4,10 +4,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
 
 #include "alloc.h"
 #include "clock.h"
@@ -259,6 +262,7 @@ TEST(a_full_disk_leaves_nothing_behind)
     tear_down(&s);
 }
 
+#ifdef __linux__
 /* Whoever watches the directory meets its name when there is nothing left to write. */
 TEST(a_profile_appears_when_it_is_whole)
 {
@@ -284,6 +288,7 @@ TEST(a_profile_appears_when_it_is_whole)
     close(watch);
     tear_down(&s);
 }
+#endif
 
 TEST(a_link_in_the_way_is_not_followed)
 {

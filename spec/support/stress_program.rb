@@ -13,6 +13,16 @@ module StressProgram
 
   def self.built? = File.exist?(File.join(TESTING_LIB, "rperf_push", RUBY_VERSION[/\d+\.\d+/], "rperf_push.so"))
 
+  # Runs code on the testing build at its usual rate, with the profiler and JSON loaded.
+  #
+  # @return [Hash] what it printed as JSON
+  def on_testing_build(code)
+    skip "needs rake compile:testing" unless StressProgram.built?
+    out, err, status = run_program([RbConfig.ruby, "-I", TESTING_LIB, "-I", LIB, "-r", "json", "-r", "rperf_push", "-e", code])
+    expect(status).to be_success, err
+    JSON.parse(out, symbolize_names: true)
+  end
+
   # @return [Array(String, Process::Status)] what it said on standard error, how it ended
   # @yieldparam result [Hash] what it did: "counts" of acts, "stats" of the profiler; only if it ended well
   def stress(seconds, env: {}, arguments: [])
