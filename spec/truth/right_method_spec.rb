@@ -128,8 +128,9 @@ RSpec.describe "The right method" do
         running = program.samples.select { |sample| sample.leaf == "Burner.heavy" && sample.state == :running }
         expect(running.sum(&:cpu).fdiv(program.cpu)).to be_within(0.02).of(program.truth["heavy"].fdiv(program.truth["all"]))
         collecting = program.samples.select { |sample| %i[marking sweeping].include?(sample.state) }
+        collecting -= program.in_window(program.windows.last) # the profiler stops there, which is no place of the program's
         in_place, elsewhere = collecting.partition { |sample| sample.in?("Object#collect") }.map { |some| some.sum(&:cpu) }
-        expect(elsewhere).to be < in_place * 0.1 # what is less than a period at the very end
+        expect(elsewhere).to be < in_place * 0.02
       end
 
       %w[signal safepoint].each do |engine|
