@@ -9,7 +9,7 @@
 #include "rb_rotation.h"
 #include "rb_timers.h"
 
-#define HOOKS_PER_MEASURE 61u /* odd: hooks come in pairs, and both are to be measured */
+#define HOOKS_PER_MEASURE 61u
 #define HOOK_MAX_NS       (4 * RPP_NS_PER_US)
 #define READING_NS        (1 * RPP_NS_PER_US) /* what a CPU clock takes to read, about: it is a system call */
 #define READINGS_SHARE    4 /* one part in so many of the budget may go to reading CPU clocks at changes of state */
@@ -17,6 +17,7 @@
 static _Atomic bool sampling;
 static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
 static _Atomic bool ran;                 /* some thread ran since a collector last asked */
+static uint64_t measuring_ns;            /* what it takes to measure a hook */
 
 /* When a CPU clock is worth reading at a change of state. */
 static struct {
@@ -124,14 +125,23 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     t->busy = false;
 }
 
-/* Hooks are too short to time each: one in many stands for all. A count that two threads make at once is no loss. */
-static void measure_hook(uint64_t began)
+/* Hooks are too short to time each: one in many stands for all. 0: not this one. A count that two threads make at once is no
+ * loss. */
+static uint64_t measure_begin(void)
 {
+    _Static_assert(HOOKS_PER_MEASURE % 2 && HOOKS_PER_MEASURE % 3,
+                   "hooks come in twos and threes: all kinds are to be measured");
     static _Atomic unsigned calls;
     unsigned call = atomic_load_explicit(&calls, memory_order_relaxed) + 1;
     atomic_store_explicit(&calls, call, memory_order_relaxed);
-    if (call % HOOKS_PER_MEASURE) return;
+    return call % HOOKS_PER_MEASURE ? 0 : rpp_monotonic_ns();
+}
+
+static void measure_end(uint64_t began)
+{
+    if (!began) return;
     uint64_t took = rpp_monotonic_ns() - began;
+    took -= took < measuring_ns ? took : measuring_ns;
     uint64_t all = HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS);
     rpp_stats_add(RPP_STAT_overhead_ns, all);
     rpp_stats_add(RPP_STAT_overhead_hooks_ns, all);
@@ -147,6 +157,7 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         on_started(data->thread, rpp_monotonic_ns());
         return;
     }
+    uint64_t began = life ? 0 : measure_begin();
     rb_rpp_thread *t = rb_rpp_thread_of(data->thread);
     if (!t) return;
     switch (event) {
@@ -154,16 +165,13 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         /* Concurrent with anything; the first one counts. */
         uint64_t none = 0, now = rpp_monotonic_ns();
         atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, now, memory_order_relaxed, memory_order_relaxed);
-        measure_hook(now);
         break;
     }
     case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
         if (!t->ended) on_resumed(t, rpp_monotonic_ns());
-        measure_hook(t->clocks.wall_mark_ns);
         break;
     case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
         if (!t->ended) on_suspended(t, rpp_monotonic_ns());
-        measure_hook(t->clocks.wall_mark_ns);
         break;
     case RUBY_INTERNAL_THREAD_EVENT_EXITED:
         /* THREAD_BEGIN and THREAD_END come for threads of the main Ractor only. */
@@ -172,6 +180,7 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         atomic_store(&t->exited, true);
         break;
     }
+    measure_end(began);
 }
 
 /* Time gathered under labels that must make room is pushed first. */
@@ -245,7 +254,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
     rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
     if (!t || !t->in_ruby || t->ended) return;
-    uint64_t now = rpp_monotonic_ns();
+    uint64_t began = measure_begin(), now = rpp_monotonic_ns();
     bool was_busy = t->busy; /* allocating in one of our own methods may lead here */
     t->busy = true;
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER)
@@ -268,7 +277,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     }
     t->doing = collecting ? phase : RPP_STATE_RUNNING;
     t->busy = was_busy;
-    measure_hook(now);
+    measure_end(began);
 }
 
 bool rb_rpp_hooks_install_once(void)
@@ -307,6 +316,7 @@ void rb_rpp_sampling_begin(uint64_t now)
         atomic_store(&t->resumed_ns, now);
         if (t->in_ruby) rb_rpp_timer_start(t);
     }
+    measuring_ns = rpp_monotonic_reading_ns();
     rb_rpp_capturing.resting = false;
     atomic_store(&running, current);
     atomic_store(&ran, true);

@@ -10,6 +10,13 @@ TEST(monotonic_time_goes_on)
     CHECK(rpp_system_clock.monotonic_ns(rpp_system_clock.context) >= before);
 }
 
+TEST(what_a_reading_takes_is_known)
+{
+    uint64_t reading = rpp_monotonic_reading_ns();
+    CHECK(reading > 0);
+    CHECK(reading < 100 * RPP_NS_PER_US); /* under valgrind, too */
+}
+
 TEST(real_time_is_of_this_century)
 {
     CHECK(rpp_realtime_ns() > UINT64_C(1700000000) * RPP_NS_PER_S);

@@ -16,6 +16,16 @@ uint64_t rpp_monotonic_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t rpp_monotonic_reading_ns(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 16; i++) {
+        uint64_t began = rpp_monotonic_ns(), took = rpp_monotonic_ns() - began;
+        if (took < least) least = took;
+    }
+    return least;
+}
+
 uint64_t rpp_realtime_ns(void)
 {
     return read_clock(CLOCK_REALTIME);

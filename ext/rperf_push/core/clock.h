@@ -23,6 +23,8 @@ typedef struct rpp_clock {
 extern const rpp_clock rpp_system_clock;
 
 uint64_t rpp_monotonic_ns(void);
+/* What a reading of it takes: the least of some. */
+uint64_t rpp_monotonic_reading_ns(void);
 uint64_t rpp_realtime_ns(void);
 /* CPU time of the calling thread: a system call of about 0.5 us. */
 uint64_t rpp_thread_cpu_ns(void);
