@@ -9,6 +9,7 @@ class Budget < Benchmark
 
   PEERS = {
     "none" => ["none", {}],
+    **Peers::FLOOR,
     "rperf-push, budget 1 %" => ["rperf_push", {}],
     "rperf-push, budget 5 %" => ["rperf_push", { overhead_limit: 0.05 }],
     "rperf-push, no budget" => ["rperf_push", { overhead_limit: 1.0 }]

@@ -8,6 +8,9 @@ module Peers
     "rperf-push, safepoint" => ["rperf_push", { engine: :safepoint }]
   }.freeze
 
+  # No profiler, but what one that hears of every change of threads cannot do without.
+  FLOOR = { "hooks that do nothing" => ["empty_hooks", {}] }.freeze
+
   LIVE = {
     "none" => ["none", {}],
     "rperf-push, off" => ["rperf_push_off", {}],
@@ -24,6 +27,7 @@ module Peers
   PAUSED = {
     "none" => ["none", {}],
     "rperf-push, off" => ["rperf_push_off", {}],
+    **FLOOR,
     "rperf-push" => ["rperf_push_on_demand", { defer: true }],
     "rperf-push after a block" => ["rperf_push_on_demand", { defer: true, block: true }],
     "rperf" => ["rperf", { defer: true }],
