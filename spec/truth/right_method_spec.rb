@@ -73,14 +73,15 @@ RSpec.describe "The right method" do
     Truth[:heavy] = Burner.spent["heavy"][0]
   RUBY
 
-  # As requests do: a little work, then a wait, over and over.
+  # As requests do: a little work, then a wait, over and over. Never twice the same: a rhythm close to the kernel's tick would be
+  # seen at one of its phases only.
   bursts = <<~RUBY
-    def work
-      stop = Truth.thread_cpu + 3_000_000
+    def work(milliseconds)
+      stop = Truth.thread_cpu + milliseconds * 1_000_000
       nil while Truth.thread_cpu < stop
     end
 
-    Truth.profile { 700.times { Truth.spend(:work) { work }; sleep 0.001 } }
+    Truth.profile { 700.times { Truth.spend(:work) { work(rand(1.0..5.0)) }; sleep(rand(0.0005..0.0015)) } }
   RUBY
 
   leaves = {
