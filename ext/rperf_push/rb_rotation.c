@@ -14,7 +14,7 @@ static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet, bool is_current, rb_r
     return true;
 }
 
-void rb_rpp_settle_late(rb_rpp_thread *t)
+bool rb_rpp_settle_late(rb_rpp_thread *t)
 {
     uint32_t boundaries = atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed);
     bool settled = true;
@@ -22,6 +22,7 @@ void rb_rpp_settle_late(rb_rpp_thread *t)
         if (rb_rpp_is_late(t, outlet)) settled &= settle(t, outlet, true, RB_RPP_WINDOW_END);
     }
     if (settled) t->boundaries = boundaries;
+    return settled;
 }
 
 static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns, rb_rpp_occasion when)

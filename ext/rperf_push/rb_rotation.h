@@ -18,11 +18,12 @@ bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion whe
 /* How often a window began to end. */
 extern _Atomic uint32_t rb_rpp_boundaries;
 
-/* For a thread that a rotation under way has not come to yet: its time so far belongs to the window that ends. */
-void rb_rpp_settle_late(rb_rpp_thread *t);
-static inline void rb_rpp_settle_if_late(rb_rpp_thread *t)
+/* For a thread that a rotation under way has not come to yet: its time so far belongs to the window that ends. False: it is late
+ * still, and time of now would go into that window. */
+bool rb_rpp_settle_late(rb_rpp_thread *t);
+static inline bool rb_rpp_settle_if_late(rb_rpp_thread *t)
 {
-    if (t->boundaries != atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed)) rb_rpp_settle_late(t);
+    return t->boundaries == atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed) || rb_rpp_settle_late(t);
 }
 
 /* What all threads gathered so far goes to the outlets that are on now. */

@@ -31,14 +31,16 @@ static _Atomic(void (*)(void)) requested;
 
 /* --- ticks --- */
 
-/* The calling thread runs: in a job, or in the signal handler. False: it is not due yet. */
+/* The calling thread runs: in a job, or in the signal handler. False: it is not due yet, or late, and a tick can wait. */
 static bool capture_running(rb_rpp_thread *t, uint64_t now, bool by_timer)
 {
     t->busy = true;
-    rb_rpp_settle_if_late(t);
-    rb_rpp_thread_advance(t, now);
-    rb_rpp_thread_read_cpu(t);
-    bool due = !by_timer || rb_rpp_timer_is_due(t);
+    bool due = rb_rpp_settle_if_late(t);
+    if (due) {
+        rb_rpp_thread_advance(t, now);
+        rb_rpp_thread_read_cpu(t);
+        due = !by_timer || rb_rpp_timer_is_due(t);
+    }
     if (due) {
         rb_rpp_capture_running(t);
         atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
