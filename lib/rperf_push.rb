@@ -110,6 +110,7 @@ module RperfPush
     end
 
     # Profiles on demand, beside the continuous session if that runs. With a block: profiles it and returns its data.
+    # The end of the process ends it too; what nobody has asked for by then is dropped.
     #
     # @param frequency [Integer] Hz, 1..10,000
     # @param mode [Symbol, Array<Symbol>] :cpu, :wall, or both: then the weight is CPU time and wall time is under :values

@@ -8,7 +8,6 @@
 #include <ruby/debug.h>
 #include <ruby/thread.h>
 #include <ruby/version.h>
-#include <ruby/vm.h>
 
 #if !defined(HAVE_RB_POSTPONED_JOB_PREREGISTER) || !defined(HAVE_RB_PROFILE_THREAD_FRAMES) ||                          \
     !defined(HAVE_RB_INTERNAL_THREAD_SPECIFIC_KEY_CREATE)

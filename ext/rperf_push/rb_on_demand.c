@@ -10,11 +10,13 @@
 #include "rb_frames.h"
 #include "rb_recorded.h"
 #include "rb_sampler.h"
+#include "rb_session.h"
 
 #define BUFFER_HALF_BYTES (1024 * 1024)
 /* Windows only keep the tables small here: what they hold is added up. */
 #define WINDOW_NS         (10 * RPP_NS_PER_S)
 #define PATIENCE_NS       (30 * RPP_NS_PER_S)
+#define LAST_PATIENCE_NS  RPP_NS_PER_S /* at the exit, where nobody waits for a result */
 
 typedef struct on_demand {
     rpp_pipeline *pipeline;
@@ -106,6 +108,16 @@ static void bring_in(on_demand *s)
     rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
 }
 
+/* No sample comes any more, and the collector is gone, unless that takes too long: then it keeps what it works on. */
+static void end_session(on_demand *s, uint64_t patience_ns)
+{
+    waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + patience_ns, .stop = true};
+    rb_rpp_sampler_detach(RB_RPP_ON_DEMAND);
+    session = NULL;
+    rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
+    s->stopped = w.status == RPP_OK;
+}
+
 static VALUE mode_symbols(unsigned mode)
 {
     VALUE cpu = ID2SYM(rb_intern("cpu")), wall = ID2SYM(rb_intern("wall"));
@@ -137,6 +149,7 @@ static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, 
                           VALUE engine)
 {
     if (session) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
+    rb_rpp_session_end_with_process();
     rb_rpp_shape shape = {.mode = NUM2UINT(mode), .lines = RTEST(lines), .separate = !RTEST(aggregate)};
     on_demand *s = session_new(&shape, NUM2UINT(frequency));
     if (!s) rb_memerror();
@@ -166,12 +179,8 @@ static VALUE native_stop(VALUE self)
     s->ending = true;
     s->users++;
     rb_protect(bring_in_all, (VALUE)s, &thrown);
-    rb_rpp_sampler_detach(RB_RPP_ON_DEMAND);
-    session = NULL;
-    waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + PATIENCE_NS, .stop = true};
-    rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
+    end_session(s, PATIENCE_NS);
     VALUE data = thrown ? Qnil : data_of(s);
-    s->stopped = w.status == RPP_OK;
     let_go(s);
     if (thrown) rb_jump_tag(thrown);
     return data;
@@ -230,6 +239,16 @@ static VALUE native_profile(VALUE self)
 static VALUE native_is_recording(VALUE self)
 {
     return session ? Qtrue : Qfalse;
+}
+
+VALUE rb_rpp_on_demand_drop(VALUE unused)
+{
+    on_demand *s = session;
+    if (!s || s->ending) return Qnil;
+    s->users++;
+    end_session(s, LAST_PATIENCE_NS);
+    let_go(s);
+    return Qnil;
 }
 
 /* The parent's stays as it is in the child's memory; its locks and tables may be half-way. */

@@ -10,6 +10,8 @@
 #include "rb_compat.h"
 
 void rb_rpp_on_demand_init(VALUE native);
+/* Ends it; what it has recorded is gone. One that is being stopped is left to whoever does that. May be interrupted. */
+VALUE rb_rpp_on_demand_drop(VALUE unused);
 /* A forked child has none. */
 void rb_rpp_on_demand_forget_after_fork(void);
 

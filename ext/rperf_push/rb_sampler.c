@@ -25,9 +25,9 @@ static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static _Atomic bool by_signal;
 static pthread_mutex_t budget_lock = PTHREAD_MUTEX_INITIALIZER; /* two collectors may look, and options change */
 static rpp_budget budget;
-static pthread_mutex_t trigger_lock =
-    PTHREAD_MUTEX_INITIALIZER;   /* a collector may outlive the VM at the end of the process */
-static bool vm_has_ended;        /* under trigger_lock */
+/* A thread of ours may outlive its deadline at the exit, and the VM. */
+static pthread_mutex_t trigger_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool jobs_have_ended;     /* under trigger_lock */
 static _Atomic bool signal_lost; /* the program has taken it since: the next job gives it up */
 static _Atomic(void (*)(void)) restart_in_child;
 static _Atomic(void (*)(void)) requested;
@@ -119,14 +119,7 @@ static void job(void *unused)
 static void trigger_job(void)
 {
     pthread_mutex_lock(&trigger_lock);
-    if (!vm_has_ended) rb_postponed_job_trigger(job_handle);
-    pthread_mutex_unlock(&trigger_lock);
-}
-
-static void on_vm_end(ruby_vm_t *unused)
-{
-    pthread_mutex_lock(&trigger_lock);
-    vm_has_ended = true;
+    if (!jobs_have_ended) rb_postponed_job_trigger(job_handle);
     pthread_mutex_unlock(&trigger_lock);
 }
 
@@ -355,7 +348,13 @@ void rb_rpp_sampler_init(void)
 {
     job_handle = rb_postponed_job_preregister(0, job, NULL);
     rb_rpp_threads_init();
-    ruby_vm_at_exit(on_vm_end);
+}
+
+void rb_rpp_sampler_end_jobs(void)
+{
+    pthread_mutex_lock(&trigger_lock);
+    jobs_have_ended = true;
+    pthread_mutex_unlock(&trigger_lock);
 }
 
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void))

@@ -42,6 +42,8 @@ typedef struct session {
 } session;
 
 static session *current;
+static VALUE native_module;
+static bool ends_with_process; /* an end proc and a finalizer are still to come */
 /* What a forked child shall run with; taken over by the restart job. */
 static rpp_settings *settings_for_child;
 /* Held by whoever is inside libcurl; a fork waits for it. */
@@ -129,6 +131,7 @@ static rpp_status session_start(session *s)
         .overhead_limit = s->settings->overhead_limit,
         .engine = (rpp_engine_kind)s->settings->engine,
     };
+    rb_rpp_session_end_with_process();
     rpp_status status = rpp_uploader_start(s->uploader);
     if (status == RPP_OK) status = rpp_pipeline_start(s->pipeline);
     if (status == RPP_OK) rb_rpp_sampler_attach(RB_RPP_CONTINUOUS, &options, s->pipeline, false);
@@ -253,9 +256,36 @@ static void after_fork_in_child(void)
     rb_rpp_sampler_forget_after_fork(restart_in_child);
 }
 
-static void at_exit(VALUE unused)
+/* --- exit --- */
+
+static VALUE end_continuous(VALUE unused)
 {
     if (current) stop_current(current->settings->shutdown_timeout_ns);
+    return Qnil;
+}
+
+/* What is begun after this, by an end proc that comes later, has it called once more. */
+static void at_exit(VALUE unused)
+{
+    ends_with_process = false;
+    rb_ensure(rb_rpp_on_demand_drop, Qnil, end_continuous, Qnil);
+}
+
+/* All end procs have run and all other threads are gone, but Ruby still works. Next it is taken apart. */
+static VALUE at_vm_end(RB_BLOCK_CALL_FUNC_ARGLIST(unused, unused_too))
+{
+    rb_rpp_sampler_end_jobs();
+    at_exit(Qnil);
+    return Qnil;
+}
+
+/* Of objects that are still alive Ruby calls the finalizers at the exit, even those defined meanwhile. */
+void rb_rpp_session_end_with_process(void)
+{
+    if (ends_with_process) return;
+    ends_with_process = true;
+    rb_set_end_proc(at_exit, Qnil);
+    rb_define_finalizer(native_module, rb_proc_new(at_vm_end, Qnil));
 }
 
 static void prepare_process_once(void)
@@ -389,8 +419,9 @@ static VALUE native_option_names(VALUE self)
 
 void rb_rpp_session_init(VALUE native)
 {
+    native_module = native;
     /* End procs run in reverse: the earlier this one comes, the more of the program is profiled; some servers run in one. */
-    rb_set_end_proc(at_exit, Qnil);
+    rb_rpp_session_end_with_process();
     rb_define_singleton_method(native, "configure", native_configure, 3);
     rb_define_singleton_method(native, "shutdown", native_shutdown, 1);
     rb_define_singleton_method(native, "flush", native_flush, 1);

@@ -8,5 +8,7 @@
 #include "rb_compat.h"
 
 void rb_rpp_session_init(VALUE native);
+/* A session begins, of either kind: if nobody ends it, the exit does, however late it is. */
+void rb_rpp_session_end_with_process(void);
 
 #endif

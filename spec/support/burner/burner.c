@@ -1,13 +1,18 @@
 /* burner.c - C methods of known cost, for specs: each keeps account of the time that it spent inside itself.
  *
- *   Burner.spent    {name => [cpu ns, wall ns]} so far, all threads together
+ *   Burner.spent            {name => [cpu ns, wall ns]} so far, all threads together
+ *   Burner.linger(seconds)  the process goes on for so long when Ruby is gone, and says which threads of the profiler it finds
  */
 #include <ruby.h>
 #include <ruby/thread.h>
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct account {
@@ -133,6 +138,39 @@ static VALUE call(VALUE self, VALUE seconds)
     return rb_yield(Qnil);
 }
 
+static uint64_t lingering_ns;
+
+static void tell_profiler_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *comm = fopen(path, "r");
+        if (!comm) continue;
+        if (fgets(name, sizeof name, comm) && strncmp(name, "rpp-", 4) == 0) fprintf(stderr, "still there: %s", name);
+        fclose(comm);
+    }
+    if (tasks) closedir(tasks);
+}
+
+/* Time for a timer's signal to come, and for a thread to do something. */
+static void linger_on(void)
+{
+    stay s = {.cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), .goal_ns = lingering_ns / 2};
+    struct timespec rest = {(time_t)(lingering_ns / 2 / 1000000000u), (long)(lingering_ns / 2 % 1000000000u)};
+    tell_profiler_threads();
+    burn(&s);
+    nanosleep(&rest, NULL);
+}
+
+static VALUE linger(VALUE self, VALUE seconds)
+{
+    lingering_ns = (uint64_t)(NUM2DBL(seconds) * 1e9);
+    atexit(linger_on);
+    return Qnil;
+}
+
 /* For this thread, those it starts, and what it executes. */
 static VALUE block_signal(VALUE self, VALUE name)
 {
@@ -164,6 +202,7 @@ void Init_burner(void)
     rb_define_singleton_method(burner, "sleep_with_gvl", sleep_with_gvl, 1);
     rb_define_singleton_method(burner, "sleep_without_gvl", sleep_without_gvl, 1);
     rb_define_singleton_method(burner, "call", call, 1);
+    rb_define_singleton_method(burner, "linger", linger, 1);
     rb_define_singleton_method(burner, "block_signal", block_signal, 1);
     rb_define_singleton_method(burner, "spent", spent, 0);
 }
