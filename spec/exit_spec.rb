@@ -2,6 +2,7 @@
 
 require "zlib"
 require_relative "support/burner"
+require_relative "support/stress_program"
 
 # A session that nobody ended ends with the process, in order: when Ruby is gone, no thread of the profiler is left and no
 # timer's signal does any harm. Burner.linger gives them the time to show.
@@ -51,5 +52,21 @@ RSpec.describe "The end of a process" do
       Thread.pass until thread.stop?
     RUBY
     expect(out).to eq("false\n")
+  end
+
+  it "keeps what is logged after it from Ruby" do
+    skip "needs rake compile:testing" unless StressProgram.built?
+    out = run_to_the_end(<<~RUBY, libraries: [StressProgram::TESTING_LIB])
+      require "logger"
+      require "rperf_push"
+      RperfPush::Native.log_at_exit
+      RperfPush.configure! do |config|
+        config.server_address = "http://127.0.0.1:1"
+        config.logger = Logger.new($stdout)
+        config.shutdown_timeout = 0.1
+      end
+      Burner.heavy(0.05)
+    RUBY
+    expect(out).to include("profiles lost: 1")
   end
 end

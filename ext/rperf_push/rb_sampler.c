@@ -366,11 +366,11 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     rb_rpp_timers_forget_after_fork();
     rb_rpp_threads_forget_after_fork();
     atomic_store(&restart_in_child, restart);
-    rb_postponed_job_trigger(job_handle);
+    trigger_job();
 }
 
 void rb_rpp_sampler_request(void (*drain)(void))
 {
     atomic_store(&requested, drain);
-    rb_postponed_job_trigger(job_handle);
+    trigger_job();
 }

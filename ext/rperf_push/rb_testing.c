@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "rb_capture.h"
 
 static uint64_t period_ns;
@@ -71,8 +72,20 @@ static VALUE cpu_clock_readings(VALUE self)
     return ULONG2NUM(atomic_load(&readings));
 }
 
+static void log_line(void)
+{
+    rpp_log(RPP_LOG_WARN, "Ruby is gone");
+}
+
+static VALUE log_at_exit(VALUE self)
+{
+    atexit(log_line);
+    return Qnil;
+}
+
 void rb_rpp_testing_init(VALUE native)
 {
+    rb_define_singleton_method(native, "log_at_exit", log_at_exit, 0);
     rb_define_singleton_method(native, "cpu_clock_readings", cpu_clock_readings, 0);
     rb_define_singleton_method(native, "capture_often", capture_often, 1);
     rb_define_singleton_method(native, "read_cpu_clock_often", read_cpu_clock_often, 1);

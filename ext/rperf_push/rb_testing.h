@@ -6,6 +6,7 @@
  * Native.capture_often(count), read_cpu_clock_often(count)
  *                                 one after the other at once: what each costs at best, in ns. For benchmark/capture.rb.
  * Native.cpu_clock_readings       how often a thread's CPU clock was read, by whatever part of the profiler.
+ * Native.log_at_exit              one log line when Ruby is gone, as of a thread of ours that has outlived it.
  */
 #ifndef RB_TESTING_H
 #define RB_TESTING_H
