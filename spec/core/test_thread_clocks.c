@@ -438,3 +438,138 @@ TEST(what_is_given_is_taken)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) check_conservation(seed);
 }
+
+TEST(cpu_time_off_the_gvl_is_shared_by_labels)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_label_set *one = labels_of(1), *other = labels_of(2);
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_switch_labels(&clocks, one);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + 100);
+    rpp_thread_clocks_switch_labels(&clocks, other);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + 400);
+    rpp_thread_clocks_read(&clocks, 200);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_BLOCKED), 150);
+    rpp_thread_clocks_switch_labels(&clocks, one);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_BLOCKED), 50);
+    rpp_thread_clocks_reset(&clocks, 0, 0);
+    rpp_label_set_release(one);
+    rpp_label_set_release(other);
+}
+
+static uint64_t sum_of(rpp_thread_clocks *clocks, uint64_t (*of)(rpp_thread_clocks *, rpp_state))
+{
+    uint64_t sum = 0;
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) sum += of(clocks, state);
+    return sum;
+}
+
+/* 100 running, 20 marking, 30 sweeping, 250 blocked, 600 waiting; 60 % of the CPU time on the GVL. */
+static void spend_usual_time(rpp_thread_clocks *clocks)
+{
+    rpp_thread_clocks_reset(clocks, START, 0);
+    rpp_thread_clocks_advance(clocks, RPP_STATE_RUNNING, START + 100);
+    rpp_thread_clocks_advance(clocks, RPP_STATE_GC_MARKING, START + 120);
+    rpp_thread_clocks_advance(clocks, RPP_STATE_GC_SWEEPING, START + 150);
+    rpp_thread_clocks_advance(clocks, RPP_STATE_BLOCKED, START + 400);
+    rpp_thread_clocks_advance(clocks, RPP_STATE_WAITING, START + 1000);
+    rpp_thread_clocks_read(clocks, 250); /* 150 on the GVL, 100 off it */
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        rpp_sample sample;
+        if (rpp_clock_slot_take(rpp_thread_clocks_current(clocks), state, &sample))
+            rpp_label_set_release(sample.labels);
+    }
+}
+
+TEST(time_nobody_saw_is_shared_out_as_the_time_before)
+{
+    rpp_thread_clocks clocks = {0};
+    spend_usual_time(&clocks);
+    rpp_thread_clocks_fill(&clocks, START + 1000 + 10000, 250 + 2500);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_RUNNING), 1000);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_GC_MARKING), 200);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_GC_SWEEPING), 300);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_BLOCKED), 2500);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_WAITING), 6000);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 1000);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_GC_MARKING), 200);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_GC_SWEEPING), 300);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_BLOCKED), 1000);
+    CHECK_INT(clocks.ran_ns, 100 + 1000);
+}
+
+TEST(what_ran_more_than_before_has_the_wall_time_for_it)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + 1000);
+    rpp_thread_clocks_read(&clocks, 0);
+    rpp_thread_clocks_fill(&clocks, START + 2000, 800);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 800);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_RUNNING), 800);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_BLOCKED), 1000 + 200);
+}
+
+TEST(of_a_thread_that_nobody_knows_only_the_cpu_time_is_known)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_fill(&clocks, START + 1000, 1500); /* clocks may disagree */
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 1500);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_RUNNING), 1000);
+    CHECK_INT(sum_of(&clocks, wall_of), 1000);
+}
+
+TEST(time_nobody_saw_is_neither_lost_nor_made)
+{
+    uint64_t random = 7;
+    for (int i = 0; i < 20000; i++) {
+        rpp_thread_clocks clocks = {0};
+        rpp_thread_clocks_reset(&clocks, START, 0);
+        uint64_t now = START, cpu = 0;
+        for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+            rpp_thread_clocks_advance(&clocks, state,
+                                      now += rpp_random_next(&random) % 4 * (rpp_random_next(&random) % 1000));
+        }
+        rpp_thread_clocks_read(&clocks, cpu += rpp_random_next(&random) % 3000);
+        uint64_t wall_gap = rpp_random_next(&random) % 1000, cpu_gap = rpp_random_next(&random) % 1000;
+        rpp_thread_clocks_fill(&clocks, now + wall_gap, cpu + cpu_gap);
+        CHECK_INT(sum_of(&clocks, wall_of), now + wall_gap - START);
+        CHECK_INT(sum_of(&clocks, cpu_of), cpu + cpu_gap);
+    }
+}
+
+TEST(time_nobody_saw_stays_with_its_labels)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_label_set *one = labels_of(1), *other = labels_of(2);
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_switch_labels(&clocks, one);
+    rpp_thread_clocks_pass_unseen(&clocks, START + 300);
+    CHECK(!rpp_clock_slot_is_empty(rpp_thread_clocks_current(&clocks)));
+    rpp_thread_clocks_switch_labels(&clocks, other);
+    rpp_thread_clocks_pass_unseen(&clocks, START + 400);
+    rpp_thread_clocks_switch_labels(&clocks, one);
+    rpp_thread_clocks_fill(&clocks, START + 1000, 100);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_RUNNING), 90);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 90);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_BLOCKED), 900 - 90);
+    rpp_thread_clocks_switch_labels(&clocks, other);
+    CHECK_INT(cpu_of(&clocks, RPP_STATE_RUNNING), 10);
+    CHECK_INT(sum_of(&clocks, wall_of), 100);
+    rpp_thread_clocks_reset(&clocks, 0, 0);
+    rpp_label_set_release(one);
+    rpp_label_set_release(other);
+}
+
+TEST(what_was_long_ago_fades)
+{
+    rpp_thread_clocks clocks = {0};
+    rpp_thread_clocks_reset(&clocks, START, 0);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_BLOCKED, START + 1000000);
+    for (int i = 0; i < 30; i++) rpp_thread_clocks_fade(&clocks);
+    rpp_thread_clocks_advance(&clocks, RPP_STATE_WAITING, START + 1000100);
+    rpp_thread_clocks_read(&clocks, 0);
+    rpp_thread_clocks_fill(&clocks, START + 1000200, 0);
+    CHECK_INT(wall_of(&clocks, RPP_STATE_WAITING), 200);
+}

@@ -7,6 +7,9 @@
  *               to its wall time, in proportion, and what is left was burnt off the GVL.
  *   slot        the clocks of one label set. Changing labels changes the slot; coming back finds the time of before.
  *   take        empties one clock into a sample that is about to be pushed; untake puts it back when there was no room.
+ *   unseen      wall time in which nobody listened; its labels are known all the same.
+ *   fill        shares out unseen time, among the states as the time before. Half of what is known of that is forgotten with
+ *               each fill and each fade, so that it is about the last windows.
  *   event       a time off the GVL, or in the GC, that is captured when it is over. One that lasted a period or more gets its
  *               own time, exactly. Shorter ones share a line of time with a mark at every period: the one that comes to a mark
  *               gets a period. Were it given all there is, long events would be blamed for the short ones before them.
@@ -27,7 +30,8 @@
 
 typedef struct rpp_clock_slot {
     uint64_t wall_ns[RPP_STATE_COUNT], cpu_ns[RPP_STATE_COUNT];
-    uint64_t unread_ns[RPP_STATE_COUNT];   /* wall time since the last reading of the CPU clock */
+    uint64_t unread_ns[RPP_STATE_COUNT]; /* wall time since the last reading of the CPU clock */
+    uint64_t unseen_ns;
     rpp_label_set *labels;                 /* one reference, or NULL */
     uint32_t used;                         /* for the choice of a slot to reuse: larger is later */
     uint32_t captured_in[RPP_STATE_COUNT]; /* for the owner: which of its windows last saw a capture of this clock */
@@ -39,8 +43,9 @@ typedef struct rpp_clock_part {
 
 typedef struct rpp_thread_clocks {
     uint64_t wall_mark_ns, cpu_mark_ns;
-    uint64_t unread_ns; /* of all slots */
-    uint64_t ran_ns;    /* CPU time given to running, of all slots, taken or not: never goes back */
+    uint64_t unread_ns;                    /* of all slots */
+    uint64_t ran_ns;                       /* CPU time given to running, of all slots, taken or not: never goes back */
+    rpp_clock_part spent[RPP_STATE_COUNT]; /* of all slots, taken or not: lately */
     rpp_clock_part before_event[RPP_STATE_COUNT]; /* what the current slot held of the event's states when it began */
     uint32_t uses;
     uint32_t current;
@@ -68,6 +73,7 @@ static inline void rpp_thread_clocks_advance(rpp_thread_clocks *clocks, rpp_stat
     slot->wall_ns[state] += passed;
     slot->unread_ns[state] += passed;
     clocks->unread_ns += passed;
+    clocks->spent[state].wall_ns += passed;
     clocks->wall_mark_ns = now_ns;
 }
 
@@ -78,6 +84,12 @@ static inline uint64_t rpp_thread_clocks_unread_ns(const rpp_thread_clocks *cloc
 }
 
 void rpp_thread_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns);
+
+/* Gives the wall time since the mark to the current slot, unseen. CPU time must have been read at the first mark of these. */
+void rpp_thread_clocks_pass_unseen(rpp_thread_clocks *clocks, uint64_t now_ns);
+/* All that passed unseen, with the CPU time since the mark: as much of both as there is, no more and no less. */
+void rpp_thread_clocks_fill(rpp_thread_clocks *clocks, uint64_t now_ns, uint64_t cpu_ns);
+void rpp_thread_clocks_fade(rpp_thread_clocks *clocks);
 
 /* What a clock holds, moved into the sample (cpu, wall, state, labels retained). False: it was empty. */
 bool rpp_clock_slot_take(rpp_clock_slot *slot, rpp_state state, rpp_sample *sample);
