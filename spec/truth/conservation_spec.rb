@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/profiled_program"
+require_relative "../support/stress_program"
 
 # Every nanosecond of every thread is in the profile of the window in which it passed, once.
 RSpec.describe "Conservation of time" do
@@ -108,5 +109,21 @@ RSpec.describe "Conservation of time" do
         expect(program.truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
       end
     end
+  end
+
+  # The frame table is busy while it turns over, so a tick of just then cannot close its thread's window.
+  it "gives no time to the window before when ticks come while windows end" do
+    skip "needs rake compile:testing" unless StressProgram.built?
+    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, upload_interval: 0.1, overhead_limit: 1, arguments: ["-I", StressProgram::TESTING_LIB], env: { "RPERF_PUSH_TESTING_HZ" => "5000" })
+      methods = Array.new(2_000) { |i| eval("def m\#{i} = \#{i} + 1"); :"m\#{i}" }
+      Truth.profile do
+        methods.each { |name| send(name) } until RperfPush.stats[:windows_sealed] > 100
+      end
+    RUBY
+    over = program.windows.count do |window|
+      program.in_window(window).group_by(&:thread).except(nil).any? { |_, samples| samples.sum(&:wall) > window.duration_nanos }
+    end
+    expect(program.windows.size).to be > 100
+    expect(over).to eq(0)
   end
 end
