@@ -43,7 +43,7 @@ RSpec.describe "Labels" do
     end
 
     TASKS = 5
-    TASKS.times { |i| define_method(:"task_\#{i}") { burn(0.002) } }
+    TASKS.times { |i| define_method(:"task_\#{i}") { burn(0.01) } } # long enough for what the switch takes not to count
     def outside = burn(0.002)
     def enumerated = burn(0.002)
     def resumed = burn(0.002)
