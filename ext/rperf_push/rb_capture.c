@@ -285,7 +285,10 @@ bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, uint64_t boundary, rb_rpp_
     bool has_stack = t->in_ruby && when != RB_RPP_THREAD_END;
     uint32_t depth = has_stack ? walk(t, is_current) : unknown_stack();
     bool done = depth && push_all(t, depth, when);
-    if (done) t->settled++;
+    if (done) {
+        t->settled++;
+        rpp_thread_clocks_fade(&t->clocks);
+    }
     t->busy = was_busy;
     end(began);
     return done;

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/stats.h"
 #include "rb_labels.h"
+#include "rb_lull.h"
 #include "rb_rotation.h"
 #include "rb_timers.h"
 
@@ -29,6 +30,12 @@ static struct {
 bool rb_rpp_is_sampling(void)
 {
     return atomic_load_explicit(&sampling, memory_order_acquire);
+}
+
+/* Seen by hooks or not, time goes into the profile. */
+static bool is_profiling(void)
+{
+    return rb_rpp_is_sampling() || rb_rpp_is_lull();
 }
 
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran)
@@ -147,12 +154,23 @@ static void measure_end(uint64_t began)
     rpp_stats_add(RPP_STAT_overhead_hooks_ns, all);
 }
 
+/* A lull ends in a job, which takes a thread that runs; the collector may have given up on that. */
+static void call_for_end_of_lull(void)
+{
+    atomic_store_explicit(&ran, true, memory_order_relaxed);
+    stir();
+}
+
 /* While nothing is sampled, only births and deaths are followed. */
 static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
     bool on = rb_rpp_is_sampling();
     bool life = event == RUBY_INTERNAL_THREAD_EVENT_STARTED || event == RUBY_INTERNAL_THREAD_EVENT_EXITED;
-    if (!on && !life) return;
+    if (!on && !life) {
+        bool lull_is_over = rb_rpp_is_lull() && !rb_rpp_lull_is_wanted();
+        if (lull_is_over && event == RUBY_INTERNAL_THREAD_EVENT_RESUMED) call_for_end_of_lull();
+        return;
+    }
     if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) {
         on_started(data->thread, rpp_monotonic_ns());
         return;
@@ -183,23 +201,36 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
     measure_end(began);
 }
 
+static void advance_to_change_of_labels(rb_rpp_thread *t, uint64_t now)
+{
+    if (rb_rpp_is_lull()) {
+        rb_rpp_lull_pass(t, now);
+    } else {
+        rb_rpp_settle_if_late(t);
+        rb_rpp_thread_advance(t, now);
+        read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
+    }
+}
+
 /* Time gathered under labels that must make room is pushed first. */
+static void make_room(rb_rpp_thread *t, rpp_clock_slot *in_the_way, uint64_t now)
+{
+    if (rb_rpp_is_lull()) rb_rpp_lull_catch_up(t, now);
+    if (!rb_rpp_capture_slot(t, in_the_way))
+        rpp_stats_add(RPP_STAT_time_lost_ns, in_the_way->wall_ns[RPP_STATE_RUNNING]);
+}
+
 void rb_rpp_labels_changed(rpp_label_set *labels)
 {
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     if (!t || !t->in_ruby || t->ended) return;
     if (rpp_thread_clocks_current(&t->clocks)->labels == labels) return;
-    bool on = rb_rpp_is_sampling();
     t->busy = true;
-    if (on) {
+    if (is_profiling()) {
         uint64_t now = rpp_monotonic_ns();
-        rb_rpp_settle_if_late(t);
-        rb_rpp_thread_advance(t, now);
-        read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
+        advance_to_change_of_labels(t, now);
         rpp_clock_slot *in_the_way = rpp_thread_clocks_slot_in_the_way(&t->clocks, labels);
-        if (in_the_way && !rb_rpp_capture_slot(t, in_the_way)) {
-            rpp_stats_add(RPP_STAT_time_lost_ns, in_the_way->wall_ns[RPP_STATE_RUNNING]);
-        }
+        if (in_the_way) make_room(t, in_the_way, now);
     }
     rpp_thread_clocks_switch_labels(&t->clocks, labels);
     t->busy = false;
@@ -209,6 +240,7 @@ static void on_thread_begin(rb_rpp_thread *t)
 {
     t->in_ruby = true;
     rb_rpp_labels_changed(rb_rpp_labels_current());
+    if (rb_rpp_is_lull()) rb_rpp_thread_find_clock(t); /* there is no RESUMED that would */
     if (!rb_rpp_is_sampling()) return;
     atomic_store_explicit(&running, t, memory_order_relaxed);
     rb_rpp_timer_start(t);
@@ -217,9 +249,11 @@ static void on_thread_begin(rb_rpp_thread *t)
 static void on_thread_end(rb_rpp_thread *t)
 {
     rb_rpp_timer_stop(t);
-    if (rb_rpp_is_sampling()) {
+    uint64_t now = rpp_monotonic_ns();
+    if (rb_rpp_is_lull()) rb_rpp_lull_catch_up(t, now);
+    if (is_profiling()) {
         rb_rpp_settle_if_late(t);
-        if (!rb_rpp_settle(t, true, rpp_monotonic_ns(), RB_RPP_THREAD_END)) {
+        if (!rb_rpp_settle(t, true, now, RB_RPP_THREAD_END)) {
             for (size_t i = 0; i < t->clocks.in_use; i++) {
                 rpp_stats_add(RPP_STAT_time_lost_ns, t->clocks.slots[i].wall_ns[RPP_STATE_RUNNING]);
             }
@@ -238,9 +272,17 @@ static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mi
         on_thread_begin(t);
     } else if (event == RUBY_EVENT_THREAD_END) {
         on_thread_end(t);
-    } else if (rb_rpp_is_sampling()) {
+    } else if (is_profiling()) {
         rb_rpp_labels_changed(rb_rpp_labels_current());
     }
+}
+
+/* What the GC does after the event. */
+static rpp_state gc_phase(rb_event_flag_t event, rpp_state before)
+{
+    if (event == RUBY_INTERNAL_EVENT_GC_END_MARK) return RPP_STATE_GC_SWEEPING;
+    bool marks_next = event == RUBY_INTERNAL_EVENT_GC_START || event == RUBY_INTERNAL_EVENT_GC_END_SWEEP;
+    return marks_next ? RPP_STATE_GC_MARKING : before;
 }
 
 /* GC time is taken out of the running clock, split where marking ends, and belongs to the stack that triggered it. One GC at
@@ -250,30 +292,25 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     static const rpp_state gc_states[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
     static rb_rpp_thread *collecting;
     static rpp_state phase = RPP_STATE_GC_MARKING;
-    if (!rb_rpp_is_sampling()) return;
+    uint64_t began = measure_begin();
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
+    phase = gc_phase(event, phase);
     rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
-    if (!t || !t->in_ruby || t->ended) return;
-    uint64_t began = measure_begin(), now = rpp_monotonic_ns();
+    if (!rb_rpp_is_sampling() || !t || !t->in_ruby || t->ended) return;
+    uint64_t now = rpp_monotonic_ns();
     bool was_busy = t->busy; /* allocating in one of our own methods may lead here */
     t->busy = true;
-    if (event == RUBY_INTERNAL_EVENT_GC_ENTER)
-        rb_rpp_settle_if_late(t); /* or time of now went into a window that has ended */
+    /* Before the first one, or time of now went into a window that has ended. */
+    if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_settle_if_late(t);
     rb_rpp_thread_advance(t, now);
     read_cpu_if_worth_it(t, rpp_thread_clocks_unread_ns(&t->clocks), now);
-    switch (event) {
-    case RUBY_INTERNAL_EVENT_GC_ENTER:
+    if (event == RUBY_INTERNAL_EVENT_GC_ENTER) {
         rpp_thread_clocks_begin_event(&t->clocks, gc_states);
         collecting = t;
-        break;
-    case RUBY_INTERNAL_EVENT_GC_START: phase = RPP_STATE_GC_MARKING; break;
-    case RUBY_INTERNAL_EVENT_GC_END_MARK: phase = RPP_STATE_GC_SWEEPING; break;
-    case RUBY_INTERNAL_EVENT_GC_END_SWEEP: phase = RPP_STATE_GC_MARKING; break; /* what comes next begins with it */
-    case RUBY_INTERNAL_EVENT_GC_EXIT:
+    } else if (event == RUBY_INTERNAL_EVENT_GC_EXIT) {
         collecting = NULL;
         rb_rpp_capture_event(t, gc_states);
         rb_rpp_timer_catch_up(t);
-        break;
     }
     t->doing = collecting ? phase : RPP_STATE_RUNNING;
     t->busy = was_busy;
@@ -303,6 +340,18 @@ bool rb_rpp_hooks_install_once(void)
 
 /* --- on and off --- */
 
+void rb_rpp_hooks_listen(bool on, rb_rpp_thread *current)
+{
+    atomic_store(&running, current);
+    atomic_store_explicit(&sampling, on, memory_order_release);
+    if (!on) return;
+    atomic_store(&ran, true);
+    /* Last, as a tick that comes while nobody listens is not followed by another. */
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (t->in_ruby && !t->ended) rb_rpp_timer_start(t);
+    }
+}
+
 void rb_rpp_sampling_begin(uint64_t now)
 {
     rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
@@ -314,13 +363,10 @@ void rb_rpp_sampling_begin(uint64_t now)
         atomic_store(&t->ready_ns, 0);
         atomic_store(&t->captured_ns, now);
         atomic_store(&t->resumed_ns, now);
-        if (t->in_ruby) rb_rpp_timer_start(t);
     }
     measuring_ns = rpp_monotonic_reading_ns();
     rb_rpp_capturing.resting = false;
-    atomic_store(&running, current);
-    atomic_store(&ran, true);
-    atomic_store_explicit(&sampling, true, memory_order_release);
+    rb_rpp_hooks_listen(true, current);
 }
 
 void rb_rpp_sampling_end(void)
@@ -336,7 +382,6 @@ void rb_rpp_sampling_end(void)
 
 void rb_rpp_hooks_forget_after_fork(void)
 {
-    atomic_store(&sampling, false);
-    atomic_store(&running, NULL);
+    rb_rpp_hooks_listen(false, NULL);
     rb_rpp_capturing.resting = true;
 }

@@ -7,7 +7,8 @@
  * Safety
  *   Hooks read clocks, write records and the sample buffer, and walk stacks; no Ruby allocation, no malloc but for a new
  *   thread's record, no raise, no lock. They are installed once a process image, with the first sampling, and stay, as the
- *   VM's lock over its hooks is not safe in a forked child; while nothing is sampled they follow births and deaths only.
+ *   VM's lock over its hooks is not safe in a forked child; while nothing is sampled, or in a lull (rb_lull.h), they follow
+ *   births and deaths only.
  */
 #ifndef RB_HOOKS_H
 #define RB_HOOKS_H
@@ -19,8 +20,10 @@ bool rb_rpp_hooks_install_once(void);
 /* How finely hooks follow CPU time: every reading of a CPU clock is a system call, and comes out of the budget. */
 void rb_rpp_hooks_set_pace(uint64_t period_ns, double overhead_limit);
 
-/* Some outlet is on. Any thread, any context. */
+/* Some outlet is on, and there is no lull. Any thread, any context. */
 bool rb_rpp_is_sampling(void);
+/* From now on hooks follow all that happens, and `current`, the calling thread, runs; or births and deaths only. */
+void rb_rpp_hooks_listen(bool on, rb_rpp_thread *current);
 /* All clocks go on from now; what they hold stays. Under the GVL. */
 void rb_rpp_sampling_begin(uint64_t now_ns);
 /* The clocks stop; what they hold stays. Under the GVL. */

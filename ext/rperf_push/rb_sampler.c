@@ -11,6 +11,7 @@
 #include "rb_frames.h"
 #include "rb_hooks.h"
 #include "rb_labels.h"
+#include "rb_lull.h"
 #include "rb_rotation.h"
 #include "rb_task.h"
 #include "rb_timers.h"
@@ -38,12 +39,12 @@ static _Atomic(void (*)(void)) requested;
 static bool capture_running(rb_rpp_thread *t, uint64_t now, bool by_timer)
 {
     t->busy = true;
-    bool due = rb_rpp_settle_if_late(t);
-    if (due) {
+    bool on_time = rb_rpp_settle_if_late(t);
+    if (on_time) {
         rb_rpp_thread_advance(t, now);
         rb_rpp_thread_read_cpu(t);
-        due = !by_timer || rb_rpp_timer_is_due(t);
     }
+    bool due = on_time && (!by_timer || rb_rpp_timer_is_due(t));
     if (due) {
         rb_rpp_capture_running(t);
         atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
@@ -89,6 +90,41 @@ static void give_up_signal(void)
     rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: the program handles SIGURG itself");
 }
 
+static bool any_on(void)
+{
+    return rb_rpp_outlet_is_on(RB_RPP_CONTINUOUS) || rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND);
+}
+
+static bool any_is_rotating(void)
+{
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+        if (pipeline && rpp_pipeline_is_rotating(pipeline)) return true;
+    }
+    return false;
+}
+
+/* Whatever looks at all clocks, or sets them, wants them as they are now. */
+static void end_lull(void)
+{
+    rb_rpp_lull_end(rpp_monotonic_ns());
+}
+
+static void follow_budget(void)
+{
+    if (!rb_rpp_lull_is_wanted()) {
+        end_lull();
+    } else if (!rb_rpp_is_lull() && any_on() && !any_is_rotating()) {
+        rb_rpp_lull_begin(rpp_monotonic_ns());
+    }
+}
+
+static bool rotate(rb_rpp_outlet outlet, rb_rpp_occasion when)
+{
+    end_lull();
+    return rb_rpp_rotate(outlet, JOB_BUDGET_NS, when);
+}
+
 static void job(void *unused)
 {
     void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
@@ -108,9 +144,10 @@ static void job(void *unused)
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled && (all_work & RPP_WORK_TICK)) capture_running(t, rpp_monotonic_ns(), false);
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (work[outlet] & RPP_WORK_ROTATE) rb_rpp_rotate(outlet, JOB_BUDGET_NS, RB_RPP_WINDOW_END);
+        if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet, RB_RPP_WINDOW_END);
     }
     if (all_work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
+    follow_budget();
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
 
@@ -149,9 +186,14 @@ static void keep_to_budget(void)
 {
     pthread_mutex_lock(&budget_lock);
     uint64_t before = budget.period_ns;
-    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), overhead());
+    rpp_overhead spent = overhead();
+    bool lull = rpp_budget_wants_lull(&budget, rpp_monotonic_ns(), spent.hooks_ns);
+    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), spent);
     if (period != before) use_period(period);
     pthread_mutex_unlock(&budget_lock);
+    /* Where threads share native ones, no CPU clock tells what one of them did meanwhile. */
+    rb_rpp_lull_want(lull && !rb_rpp_threads_share_native_ones());
+    if (rb_rpp_lull_is_wanted() != rb_rpp_is_lull()) trigger_job();
 }
 
 static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
@@ -179,7 +221,7 @@ static unsigned activity(void *unused)
     keep_to_budget();
     bool any_ran;
     const rb_rpp_thread *t = rb_rpp_running_thread(&any_ran);
-    unsigned bits = any_ran ? RPP_ACTIVITY_RAN : 0;
+    unsigned bits = any_ran || rb_rpp_lull_is_wanted() ? RPP_ACTIVITY_RAN : 0;
     return t && is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
@@ -206,11 +248,6 @@ static void combine_options(void)
     use_period(period);
 }
 
-static bool any_on(void)
-{
-    return rb_rpp_outlet_is_on(RB_RPP_CONTINUOUS) || rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND);
-}
-
 /* The first time something is to be sampled. Until then the program pays nothing. */
 static void follow_threads(void)
 {
@@ -234,6 +271,7 @@ static void resume_at(rb_rpp_outlet outlet, uint64_t now)
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 {
     if (rb_rpp_outlet_is_on(outlet)) return;
+    end_lull();
     follow_threads();
     resume_at(outlet, rpp_monotonic_ns());
 }
@@ -241,6 +279,7 @@ void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
 {
     if (!rb_rpp_outlet_is_on(outlet)) return;
+    end_lull();
     bool others = rb_rpp_outlet_is_on(outlet == RB_RPP_CONTINUOUS ? RB_RPP_ON_DEMAND : RB_RPP_CONTINUOUS);
     if (others) {
         rb_rpp_settle_all(rpp_monotonic_ns());
@@ -254,6 +293,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
                            bool paused)
 {
     if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* one that is being stopped meanwhile */
+    end_lull();
     bool first = !rb_rpp_sampler_is_attached();
     if (any_on()) {
         rb_rpp_settle_all(rpp_monotonic_ns());
@@ -315,7 +355,7 @@ bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
     if (!pipeline) return false;
     /* A rotation that is under way cut earlier than now. */
     uint32_t window = rpp_pipeline_window(pipeline) + (rpp_pipeline_is_rotating(pipeline) ? 1 : 0);
-    while (!rb_rpp_rotate(outlet, JOB_BUDGET_NS, RB_RPP_SETTLE_ALL) || !is_settled_since(pipeline, window)) {
+    while (!rotate(outlet, RB_RPP_SETTLE_ALL) || !is_settled_since(pipeline, window)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
         if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
@@ -362,6 +402,7 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     pthread_mutex_init(&budget_lock, NULL);
     pthread_mutex_init(&trigger_lock, NULL);
     rb_rpp_hooks_forget_after_fork();
+    rb_rpp_lull_forget_after_fork();
     rb_rpp_capture_forget_after_fork();
     rb_rpp_timers_forget_after_fork();
     rb_rpp_threads_forget_after_fork();

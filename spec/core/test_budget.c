@@ -67,3 +67,55 @@ TEST(leaves_captures_a_quarter_when_hooks_take_all)
               PERIOD);
     CHECK(budget.share > 0.05);
 }
+
+/* A program whose hooks take a share of one core while they listen, looked at every 50 ms. */
+static double share_of_hooks(rpp_budget *budget, double while_listening, int seconds, int *lulls)
+{
+    double hooks = 0;
+    bool lull = false;
+    for (int i = 0; i < seconds * 20; i++) {
+        if (!lull) hooks += while_listening * 50e6;
+        uint64_t now = (uint64_t)(i + 1) * 50000000;
+        bool before = lull;
+        lull = rpp_budget_wants_lull(budget, now, (uint64_t)hooks);
+        *lulls += lull && !before;
+        rpp_budget_look(budget, now, (rpp_overhead){.hooks_ns = (uint64_t)hooks});
+    }
+    return hooks / (seconds * 1e9);
+}
+
+TEST(hooks_are_never_silenced_within_their_part_of_the_limit)
+{
+    rpp_budget budget = begun(0.01);
+    int lulls = 0;
+    share_of_hooks(&budget, 0.0074, 60, &lulls);
+    CHECK_INT(lulls, 0);
+}
+
+TEST(hooks_keep_to_their_part_of_the_limit_by_lulls)
+{
+    static const double storms[] = {0.009, 0.025, 0.11, 0.4};
+    for (size_t i = 0; i < sizeof storms / sizeof *storms; i++) {
+        rpp_budget budget = begun(0.01);
+        int lulls = 0;
+        double share = share_of_hooks(&budget, storms[i], 60, &lulls);
+        CHECK(share > 0.006 && share < 0.0078);
+        CHECK(lulls > 5);
+        CHECK(budget.share < 0.013);
+    }
+}
+
+TEST(a_lull_never_lasts_longer_than_the_longest)
+{
+    rpp_budget budget = begun(0.0001);
+    CHECK(rpp_budget_wants_lull(&budget, 50000000, 50000000)); /* would take 667 s to pay off */
+    CHECK(rpp_budget_wants_lull(&budget, 50000000 + RPP_BUDGET_MAX_LULL_NS - 1000000, 50000000));
+    CHECK(!rpp_budget_wants_lull(&budget, 50000000 + RPP_BUDGET_MAX_LULL_NS + 1000000, 50000000));
+}
+
+TEST(credit_is_not_saved_up)
+{
+    rpp_budget budget = begun(0.01);
+    CHECK(!rpp_budget_wants_lull(&budget, UINT64_C(3600000000000), 0));
+    CHECK(rpp_budget_wants_lull(&budget, UINT64_C(3600050000000), 5000000));
+}

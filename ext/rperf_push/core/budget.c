@@ -1,5 +1,7 @@
-/* budget.c - keeps the profiler's cost in application threads below a share of one core, by stretching the sampling period. */
+/* budget.c - keeps the profiler's cost in application threads below a share of one core. */
 #include "budget.h"
+
+#define HOOKS_SHARE 0.75 /* of the limit */
 
 void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_ns, uint64_t now_ns,
                      rpp_overhead overhead)
@@ -8,7 +10,27 @@ void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_n
                            .nominal_period_ns = nominal_period_ns,
                            .period_ns = nominal_period_ns,
                            .looked_at_ns = now_ns,
-                           .then = overhead};
+                           .then = overhead,
+                           .debt_at_ns = now_ns,
+                           .hooks_then_ns = overhead.hooks_ns};
+}
+
+bool rpp_budget_wants_lull(rpp_budget *budget, uint64_t now_ns, uint64_t hooks_ns)
+{
+    double allowed = budget->limit * HOOKS_SHARE; /* ns a ns */
+    double spent = hooks_ns > budget->hooks_then_ns ? (double)(hooks_ns - budget->hooks_then_ns) : 0;
+    double passed = now_ns > budget->debt_at_ns ? (double)(now_ns - budget->debt_at_ns) : 0;
+    double debt = budget->debt_ns + spent - passed * allowed, most = (double)RPP_BUDGET_MAX_LULL_NS * allowed;
+    if (debt < 0) debt = 0;
+    budget->debt_ns = debt < most ? debt : most;
+    budget->debt_at_ns = now_ns;
+    budget->hooks_then_ns = hooks_ns;
+    if (debt >= (double)RPP_BUDGET_LULL_NS * allowed) {
+        budget->lull = true;
+    } else if (debt <= 0) {
+        budget->lull = false;
+    }
+    return budget->lull;
 }
 
 static double share_of(uint64_t now, uint64_t then, double elapsed)
@@ -18,12 +40,12 @@ static double share_of(uint64_t now, uint64_t then, double elapsed)
 
 uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead)
 {
-    if (now_ns < budget->looked_at_ns + RPP_BUDGET_LOOK_NS) return budget->period_ns;
+    if (budget->lull || now_ns < budget->looked_at_ns + RPP_BUDGET_LOOK_NS) return budget->period_ns;
     double elapsed = (double)(now_ns - budget->looked_at_ns);
     double captures = share_of(overhead.captures_ns, budget->then.captures_ns, elapsed);
     double hooks = share_of(overhead.hooks_ns, budget->then.hooks_ns, elapsed);
     double left = budget->limit - hooks;
-    if (left < budget->limit / 4) left = budget->limit / 4;
+    if (left < budget->limit * (1 - HOOKS_SHARE)) left = budget->limit * (1 - HOOKS_SHARE);
     budget->share = captures + hooks;
     budget->looked_at_ns = now_ns;
     budget->then = overhead;

@@ -30,7 +30,8 @@
     X(stacks_in_window, "gauge: distinct stacks in the last sealed window")                                            \
     X(label_sets_in_window, "gauge: distinct label sets in the last sealed window")                                    \
     X(overhead_ns, "time spent in our handler, hooks and jobs on application threads")                                 \
-    X(overhead_hooks_ns, "of that, hooks at changes of threads, which no sampling period can change")                  \
+    X(overhead_hooks_ns, "of that, hooks at changes of threads and in the GC, which no sampling period can change")    \
+    X(lull_ns, "time in which hooks were silent to keep to the budget; shared out as the time before")                 \
     X(period_ns, "gauge: the sampling period in force, stretched when over budget")                                    \
     /* windows */                                                                                                      \
     X(windows_sealed, "windows closed")                                                                                \

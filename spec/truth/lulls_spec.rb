@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require_relative "../support/profiled_program"
+
+# Where threads change so often that hooks alone would break the budget, they listen for a part of the time. The budget holds,
+# and what nobody saw is in the profile all the same.
+RSpec.describe "Lulls" do
+  include RubyProgram
+
+  limit = 0.005
+
+  storm_program = <<~RUBY
+    def work
+      i = 0
+      i += 1 while i < 60
+    end
+
+    def worker(name)
+      Thread.new do
+        RperfPush.label(worker: name)
+        began, cpu = Truth.wall, Truth.thread_cpu
+        yield until $done
+        Truth["cpu " + name] = Truth.thread_cpu - cpu
+        Truth["wall " + name] = Truth.wall - began
+      end
+    end
+
+    # Half of what it does has one label, half another.
+    def labelled
+      RperfPush.label(half: "one") { work; Thread.pass }
+      RperfPush.label(half: "other") { work; Thread.pass }
+    end
+
+    def allocate
+      Array.new(200) { |i| "text " + i.to_s }
+      Thread.pass
+    end
+
+    # Born and gone while nobody listens, or not.
+    def short_lived
+      Truth[:lives] += begin
+        born = Truth.wall
+        Thread.new { RperfPush.label(short: "yes") { 20.times { work; Thread.pass } }; Truth.wall }.value - born
+      end
+    end
+
+    def collecting_ms = GC.stat.values_at(:marking_time, :sweeping_time).sum
+
+    GC.measure_total_time = true
+    Truth.profile do
+      gc = collecting_ms
+      workers = Array.new(3) { |i| worker("storm " + i.to_s) { work; Thread.pass } } + [
+        worker("labels") { labelled },
+        worker("allocate") { allocate },
+        worker("sleep") { sleep 0.4 },
+        worker("short-lived") { short_lived; sleep 0.01 }
+      ]
+      sleep 0.5
+      before, from = RperfPush.stats, Truth.wall
+      sleep 0.1 until RperfPush.stats[:windows_sealed] > 10
+      after = RperfPush.stats
+      Truth["seconds"] = (Truth.wall - from) / 1e9
+      %i[lull_ns overhead_ns overhead_hooks_ns].each { |stat| Truth[stat] = after[stat] - before[stat] }
+      $done = true
+      workers.each(&:join)
+      Truth["gc"] = (collecting_ms - gc) * 1_000_000
+    end
+  RUBY
+
+  %w[signal safepoint].each do |engine|
+    context "with engine #{engine}" do
+      before(:context) { @folder = Dir.mktmpdir }
+      after(:context) { FileUtils.rm_rf(@folder) }
+
+      before(:context) { @program = ProfiledProgram.run(storm_program, folder: @folder, engine:, overhead_limit: limit, timeout: 90) }
+
+      let(:program) { @program }
+      let(:truth) { program.truth }
+
+      def share_of(state, worker)
+        of_worker = ->(sample) { sample.labels["worker"] == worker }
+        program.wall { |sample| of_worker[sample] && sample.state == state } / program.wall(&of_worker).to_f
+      end
+
+      it "hold the budget" do
+        expect(truth["lull_ns"]).to be > truth["seconds"] * 0.2 * 1e9
+        expect(truth["overhead_ns"] / truth["seconds"] / 1e9).to be < limit * 1.3
+      end
+
+      it "leave out no CPU time" do
+        truth.select { |fact, _| fact.match?(/\Acpu (storm|labels|allocate)/) }.each do |fact, cpu|
+          seen = program.cpu { |sample| sample.labels["worker"] == fact.delete_prefix("cpu ") }
+          expect(seen).to be_within(cpu * 0.03).of(cpu), fact
+        end
+      end
+
+      it "give each thread the whole of each window" do
+        threads = ["storm 0", "labels", "allocate", "sleep"].map { |name| program.thread_with("worker" => name) }
+        shares = threads.product(program.windows[1..9]).map do |thread, window|
+          program.in_window(window).select { |sample| sample.thread == thread }.sum(&:wall) / window.duration_nanos.to_f
+        end
+        expect(shares).to all(be_within(0.01).of(1))
+      end
+
+      it "give threads that come and go their lives" do
+        short = program.samples.select { |sample| sample.labels["short"] }.map(&:thread).uniq
+        lives = program.wall { |sample| short.include?(sample.thread) }
+        expect(lives).to be_within(truth["lives"] * 0.05).of(truth["lives"])
+      end
+
+      it "know what a thread does that does not run" do
+        expect(share_of(:blocked, "sleep")).to be > 0.97
+      end
+
+      # These never block: what they do not run, they wait.
+      it "share out time as it was shared out before" do
+        running = truth["cpu storm 0"] / truth["wall storm 0"].to_f
+        expect(share_of(:running, "storm 0")).to be_within(0.05).of(running)
+        expect(share_of(:waiting, "storm 0")).to be_within(0.1).of(1 - running)
+      end
+
+      it "know the labels of what nobody saw" do
+        halves = %w[one other].map { |half| program.cpu { |sample| sample.labels["half"] == half } }
+        expect(halves.first / halves.sum.to_f).to be_within(0.1).of(0.5)
+      end
+
+      it "see the GC" do
+        seen = program.cpu { |sample| %i[marking sweeping].include?(sample.state) }
+        expect(seen).to be_within(truth["gc"] * 0.35).of(truth["gc"])
+      end
+
+      it "lose nothing" do
+        expect(program.status).to be_success
+        expect(program.log).to eq("")
+        expect(truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
+      end
+    end
+  end
+
+  it "end for whoever wants to know" do
+    stdout, stderr, status = run_ruby(<<~RUBY, timeout: 90)
+      require "json"
+      RperfPush.configure! do |config|
+        config.application_name = "storm"
+        config.backend = :directory
+        config.directory = #{tmpdir.inspect}
+        config.upload_interval = 1
+        config.overhead_limit = 0.0005
+      end
+      storm = Array.new(20) { Thread.new { Thread.pass until $done } }
+      sleep 0.05 until RperfPush.stats[:lull_ns] > 3_000_000_000
+      flushed = Array.new(20) { sleep 0.1; RperfPush.flush }.all?
+      data = RperfPush.start(mode: :wall, aggregate: false) { sleep 1.2 }
+      main = data[:raw_samples].group_by { |_, _, thread, _| thread }.transform_values { |samples| samples.sum { |_, weight, _, _| weight } }
+      child = fork do
+        Array.new(20) { Thread.new { Thread.pass until $done } }
+        sleep 0.05 until RperfPush.stats[:lull_ns] > 1_000_000_000
+        $done = true
+        RperfPush.shutdown
+        exit!(RperfPush.stats[:payloads_delivered])
+      end
+      Process.wait(child)
+      $done = true
+      storm.each(&:join)
+      puts JSON.generate(flushed:, walls: main.values, duration: data[:duration_ns], windows_of_child: $?.exitstatus)
+    RUBY
+    expect(status).to be_success, stderr
+    expect(stderr).to eq("")
+    seen = JSON.parse(stdout, symbolize_names: true)
+    expect(seen).to include(flushed: true, windows_of_child: be > 1)
+    expect(seen[:walls].size).to be >= 21
+    expect(seen[:walls].max(21)).to all(be_within(seen[:duration] * 0.01).of(seen[:duration]))
+  end
+end
