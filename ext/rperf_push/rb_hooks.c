@@ -317,6 +317,8 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     measure_end(began);
 }
 
+static VALUE gc_hook;
+
 bool rb_rpp_hooks_install_once(void)
 {
     static bool installed;
@@ -328,14 +330,19 @@ bool rb_rpp_hooks_install_once(void)
                                           RUBY_INTERNAL_THREAD_EVENT_EXITED,
                                       NULL);
     rb_add_event_hook(on_ruby_event, RUBY_EVENT_THREAD_BEGIN | RUBY_EVENT_THREAD_END | RUBY_EVENT_FIBER_SWITCH, Qnil);
-    VALUE gc =
+    gc_hook =
         rb_tracepoint_new(Qnil,
                           RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT | RUBY_INTERNAL_EVENT_GC_START |
                               RUBY_INTERNAL_EVENT_GC_END_MARK | RUBY_INTERNAL_EVENT_GC_END_SWEEP,
                           on_gc_event, NULL);
-    rb_gc_register_mark_object(gc);
-    rb_tracepoint_enable(gc);
+    rb_gc_register_mark_object(gc_hook);
+    rb_tracepoint_enable(gc_hook);
     return true;
+}
+
+void rb_rpp_hooks_leave_vm(void)
+{
+    if (gc_hook) rb_tracepoint_disable(gc_hook);
 }
 
 /* --- on and off --- */

@@ -17,6 +17,9 @@
 
 /* Whether they were not there before: then the threads that are must be registered. */
 bool rb_rpp_hooks_install_once(void);
+/* The VM takes all hooks away after its end procs. What is installed later than that would be called by the last GC, which frees
+ * the TracePoint it goes through. In a finalizer at the exit. */
+void rb_rpp_hooks_leave_vm(void);
 /* How finely hooks follow CPU time: every reading of a CPU clock is a system call, and comes out of the budget. */
 void rb_rpp_hooks_set_pace(uint64_t period_ns, double overhead_limit);
 

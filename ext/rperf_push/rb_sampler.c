@@ -390,11 +390,12 @@ void rb_rpp_sampler_init(void)
     rb_rpp_threads_init();
 }
 
-void rb_rpp_sampler_end_jobs(void)
+void rb_rpp_sampler_leave_vm(void)
 {
     pthread_mutex_lock(&trigger_lock);
     jobs_have_ended = true;
     pthread_mutex_unlock(&trigger_lock);
+    rb_rpp_hooks_leave_vm();
 }
 
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void))

@@ -31,8 +31,8 @@ typedef struct rb_rpp_sampler_options {
 
 /* Once a process image: jobs, keys. The hooks come with the first start. */
 void rb_rpp_sampler_init(void);
-/* The VM is about to be taken apart: no job is triggered any more, whoever asks. Any ordinary thread. */
-void rb_rpp_sampler_end_jobs(void);
+/* The VM is about to be taken apart: no job is triggered any more, whoever asks. In a finalizer at the exit. */
+void rb_rpp_sampler_leave_vm(void);
 
 /* The seams for a pipeline that this sampler feeds. */
 extern const rpp_pipeline_seams rb_rpp_sampler_seams;

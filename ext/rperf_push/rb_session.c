@@ -274,7 +274,7 @@ static void at_exit(VALUE unused)
 /* All end procs have run and all other threads are gone, but Ruby still works. Next it is taken apart. */
 static VALUE at_vm_end(RB_BLOCK_CALL_FUNC_ARGLIST(unused, unused_too))
 {
-    rb_rpp_sampler_end_jobs();
+    rb_rpp_sampler_leave_vm();
     at_exit(Qnil);
     return Qnil;
 }
