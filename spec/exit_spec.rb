@@ -36,10 +36,10 @@ RSpec.describe "The end of a process" do
     end
 
     it "ends a continuous session that was begun in #{where}" do
-      run_to_the_end(format(program, "#{continuous}; Burner.heavy(0.05)"))
+      run_to_the_end(format(program, "#{continuous}; Burner.sleep_without_gvl(0.05)"))
       profiles = Dir[File.join(tmpdir, "*.pb.gz")].map { |file| Zlib.gunzip(File.binread(file)) }
       # A finalizer runs in no thread that Ruby counts among the living: there is nothing to sample.
-      expect(profiles).to match(where.include?("finalizer") ? [] : [include("Burner.heavy")])
+      expect(profiles).to match(where.include?("finalizer") ? [] : [include("Burner.sleep_without_gvl")])
     end
   end
 
