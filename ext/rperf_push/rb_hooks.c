@@ -109,6 +109,10 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
 
 static void on_suspended(rb_rpp_thread *t, uint64_t now)
 {
+    if (!t->in_ruby) { /* it has run, and there was no THREAD_BEGIN */
+        rb_rpp_thread_ignore(t);
+        return;
+    }
     t->busy = true;
     uint64_t unseen_ns = t->phase == RB_RPP_BLOCKED ? rb_rpp_thread_find_unseen_run(t) : 0;
     if (unseen_ns) {
@@ -192,9 +196,7 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         if (!t->ended) on_suspended(t, rpp_monotonic_ns());
         break;
     case RUBY_INTERNAL_THREAD_EVENT_EXITED:
-        /* THREAD_BEGIN and THREAD_END come for threads of the main Ractor only. */
-        if (!t->ended) rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
-        t->ended = true;
+        if (!t->ended) rb_rpp_thread_ignore(t); /* no THREAD_END */
         atomic_store(&t->exited, true);
         break;
     }
@@ -239,6 +241,7 @@ void rb_rpp_labels_changed(rpp_label_set *labels)
 static void on_thread_begin(rb_rpp_thread *t)
 {
     t->in_ruby = true;
+    t->ended = false; /* had it been suspended before, it was taken for another Ractor's */
     rb_rpp_labels_changed(rb_rpp_labels_current());
     if (rb_rpp_is_lull()) rb_rpp_thread_find_clock(t); /* there is no RESUMED that would */
     if (!rb_rpp_is_sampling()) return;
@@ -267,9 +270,11 @@ static void on_thread_end(rb_rpp_thread *t)
 static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mid, VALUE klass)
 {
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    if (!t || t->ended) return;
+    if (!t) return;
     if (event == RUBY_EVENT_THREAD_BEGIN) {
         on_thread_begin(t);
+    } else if (t->ended) {
+        return;
     } else if (event == RUBY_EVENT_THREAD_END) {
         on_thread_end(t);
     } else if (is_profiling()) {

@@ -29,6 +29,8 @@ static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budge
 {
     const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        if (!t->ended && !t->in_ruby && t->phase == RB_RPP_RUNNING)
+            rb_rpp_thread_ignore(t); /* beside us: another Ractor's */
         if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
         if (!settle(t, outlet, t == current, when)) {
             rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));

@@ -125,6 +125,12 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     return t;
 }
 
+void rb_rpp_thread_ignore(rb_rpp_thread *t)
+{
+    t->ended = true;
+    rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
+}
+
 bool rb_rpp_threads_share_native_ones(void)
 {
     return share_native_threads;

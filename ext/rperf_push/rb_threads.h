@@ -65,6 +65,8 @@ rb_rpp_thread *rb_rpp_thread_of(VALUE thread);
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
 /* Records of all living threads of this Ractor that have none yet. In a method only: allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns);
+/* The thread is another Ractor's, for which THREAD_BEGIN and THREAD_END do not come: whatever it does is not profiled. */
+void rb_rpp_thread_ignore(rb_rpp_thread *thread);
 /* RUBY_MN_THREADS: a thread runs on one native thread now and on another one later. */
 bool rb_rpp_threads_share_native_ones(void);
 /* Finds the CPU clock of the calling thread, where it is not known yet or not the same any more. */

@@ -66,7 +66,7 @@ RSpec.describe "Odd worlds" do
   end
 
   it "profiles the main Ractor and counts the threads of others" do
-    program = ProfiledProgram.run(<<~RUBY, **options, arguments: ["-W:no-experimental"])
+    program = ProfiledProgram.run(<<~RUBY, **options, upload_interval: 0.25, arguments: ["-W:no-experimental"])
       #{work}
       Truth.profile do
         ractors = Array.new(2) do
