@@ -55,6 +55,8 @@ module Truth
         next 0 unless File.read(file).start_with?("rpp-")
 
         Process.clock_gettime(CLOCK_OF_TASK.call(file[%r{task/(\d+)}, 1].to_i), :nanosecond)
+      rescue Errno::ENOENT, Errno::ESRCH
+        0 # a thread of the program, at its end
       end
     end
   end
