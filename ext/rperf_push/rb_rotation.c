@@ -25,13 +25,18 @@ bool rb_rpp_settle_late(rb_rpp_thread *t)
     return settled;
 }
 
+/* Whoever runs beside us, and was not heard to begin, is of another Ractor. */
+static bool is_left_out(rb_rpp_thread *t)
+{
+    if (!t->ended && !t->in_ruby && t->phase == RB_RPP_RUNNING) rb_rpp_thread_ignore(t);
+    return t->ended;
+}
+
 static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns, rb_rpp_occasion when)
 {
     const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (!t->ended && !t->in_ruby && t->phase == RB_RPP_RUNNING)
-            rb_rpp_thread_ignore(t); /* beside us: another Ractor's */
-        if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
+        if (is_left_out(t) || !rb_rpp_is_late(t, outlet)) continue;
         if (!settle(t, outlet, t == current, when)) {
             rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
             return false;
@@ -88,7 +93,7 @@ void rb_rpp_settle_all(uint64_t now)
 {
     const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (t->ended) continue;
+        if (is_left_out(t)) continue;
         (void)rb_rpp_settle(t, t == current, now, RB_RPP_SETTLE_ALL); /* no room: a little inexact */
     }
 }
