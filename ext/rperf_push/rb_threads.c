@@ -113,6 +113,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     t->doing = RPP_STATE_RUNNING;
     t->in_ruby = t->ended = t->has_cpu_clock = false;
     atomic_store(&t->exited, false);
+    atomic_store(&t->ignored, false);
     atomic_store(&t->ready_ns, 0);
     atomic_store(&t->captured_ns, now_ns);
     t->has_timer = t->ticking = false;
@@ -128,7 +129,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
 void rb_rpp_thread_ignore(rb_rpp_thread *t)
 {
     t->ended = true;
-    rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
+    if (!atomic_exchange(&t->ignored, true)) rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
 }
 
 bool rb_rpp_threads_share_native_ones(void)

@@ -38,7 +38,7 @@ typedef struct rb_rpp_thread {
     rpp_state doing; /* while it holds the GVL: running, or what the GC does on it */
     bool in_ruby, ended;
     volatile bool busy;
-    _Atomic bool exited;
+    _Atomic bool exited, ignored;
     _Atomic uint64_t ready_ns;    /* when it asked for the GVL; 0: it has not */
     _Atomic uint64_t captured_ns; /* last capture while running, or its birth */
     _Atomic uint64_t resumed_ns;  /* when it began to run */
@@ -65,7 +65,8 @@ rb_rpp_thread *rb_rpp_thread_of(VALUE thread);
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
 /* Records of all living threads of this Ractor that have none yet. In a method only: allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns);
-/* The thread is another Ractor's, for which THREAD_BEGIN and THREAD_END do not come: whatever it does is not profiled. */
+/* The thread is another Ractor's, for which THREAD_BEGIN and THREAD_END do not come: whatever it does is not profiled. It may
+ * say so itself meanwhile. */
 void rb_rpp_thread_ignore(rb_rpp_thread *thread);
 /* RUBY_MN_THREADS: a thread runs on one native thread now and on another one later. */
 bool rb_rpp_threads_share_native_ones(void);
