@@ -31,7 +31,7 @@ RSpec.describe "Odd worlds" do
     expect(program.status).to be_success, program.log
     expect(program.truth["stats"]["engine"]).to eq(engine)
     all = program.truth["process_cpu"] - program.truth["profiler_cpu"]
-    expect(program.cpu).to be_within(all * 0.03).of(all)
+    expect(program.cpu).to be_within((all * 0.03) + 50_000_000).of(all) # to begin and to end takes its time, too
   end
 
   def expect_true_times(program, engine:)
