@@ -66,7 +66,7 @@ RSpec.describe "Odd worlds" do
   end
 
   it "profiles the main Ractor and counts the threads of others" do
-    program = ProfiledProgram.run(<<~RUBY, **options, upload_interval: 0.25, arguments: ["-W:no-experimental"])
+    program = ProfiledProgram.run(<<~RUBY, **options, upload_interval: 0.5, arguments: ["-W:no-experimental"])
       #{work}
       Truth.profile do
         ractors = Array.new(2) do
@@ -84,7 +84,7 @@ RSpec.describe "Odd worlds" do
     expect(program.truth["stats"]).to include("engine" => "signal", "ractor_threads_ignored" => 8)
     %w[first second].each do |method|
       truth = program.truth[method]
-      expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(truth * 0.1).of(truth)
+      expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(truth * 0.15).of(truth)
     end
     expect(program.samples.select { |sample| sample.leaf == "[unknown]" }.sum(&:cpu)).to be < program.cpu * 0.01
     expect(program.log).to eq("")
