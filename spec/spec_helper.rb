@@ -6,6 +6,7 @@ RSpec.configure do |config|
   config.include Patience
   config.include RubyProgram
   config.include TemporaryFolder
+  config.extend WithEachEngine
 
   config.order = :random
   Kernel.srand config.seed

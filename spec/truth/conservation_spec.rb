@@ -50,64 +50,55 @@ RSpec.describe "Conservation of time" do
     end
   RUBY
 
-  %w[signal safepoint].each do |engine|
-    context "with engine #{engine}" do
-      before(:context) { @folder = Dir.mktmpdir }
-      after(:context) { FileUtils.rm_rf(@folder) }
+  with_each_engine(mixed_program, upload_interval: 0.5, timeout: 90) do
+    let(:full_windows) { program.windows[1..30] }
+    let(:workers) { program.samples.filter_map { |sample| sample.labels["worker"] }.uniq }
 
-      before(:context) { @program = ProfiledProgram.run(mixed_program, folder: @folder, engine:, timeout: 90) }
-
-      let(:program) { @program }
-      let(:full_windows) { program.windows[1..30] }
-      let(:workers) { program.samples.filter_map { |sample| sample.labels["worker"] }.uniq }
-
-      it "gives each thread the whole of 30 windows" do
-        expect(full_windows.size).to eq(30)
-        expect(workers.size).to eq(12)
-        threads = workers.map { |name| program.thread_with("worker" => name) }
-        shares = threads.product(full_windows).map do |thread, window|
-          program.in_window(window).select { |sample| sample.thread == thread }.sum(&:wall) / window.duration_nanos.to_f
-        end
-        expect(shares).to all(be_within(0.01).of(1))
+    it "gives each thread the whole of 30 windows" do
+      expect(full_windows.size).to eq(30)
+      expect(workers.size).to eq(12)
+      threads = workers.map { |name| program.thread_with("worker" => name) }
+      shares = threads.product(full_windows).map do |thread, window|
+        program.in_window(window).select { |sample| sample.thread == thread }.sum(&:wall) / window.duration_nanos.to_f
       end
+      expect(shares).to all(be_within(0.01).of(1))
+    end
 
-      it "shows no more wall time for a thread than a window's duration" do
-        program.windows.each do |window|
-          threads = program.in_window(window).group_by(&:thread).except(nil)
-          expect(threads.transform_values { |samples| samples.sum(&:wall) }.values.max).to be <= window.duration_nanos
-        end
+    it "shows no more wall time for a thread than a window's duration" do
+      program.windows.each do |window|
+        threads = program.in_window(window).group_by(&:thread).except(nil)
+        expect(threads.transform_values { |samples| samples.sum(&:wall) }.values.max).to be <= window.duration_nanos
       end
+    end
 
-      it "lets no time fall between two windows" do
-        gaps = program.windows.each_cons(2).map { |one, next_one| next_one.time_nanos - one.time_nanos - one.duration_nanos }
-        expect(gaps).to all(be_within(1_000).of(0))
+    it "lets no time fall between two windows" do
+      gaps = program.windows.each_cons(2).map { |one, next_one| next_one.time_nanos - one.time_nanos - one.duration_nanos }
+      expect(gaps).to all(be_within(1_000).of(0))
+    end
+
+    it "gives threads that come and go their lives" do
+      short = program.samples.select { |sample| sample.labels["short"] }.map(&:thread).uniq
+      lives = program.wall { |sample| short.include?(sample.thread) }
+      expect(lives).to be_within(truth["lives"] * 0.01).of(truth["lives"])
+    end
+
+    it "shows the CPU time that all threads of the program used" do
+      expect(program.cpu).to be_within(truth["ruby_cpu"] * 0.02).of(truth["ruby_cpu"])
+    end
+
+    it "shows the CPU time that each thread used" do
+      workers.each do |name|
+        cpu, thread = truth["cpu #{name}"], program.thread_with("worker" => name)
+        next if cpu < 50_000_000 # a thread that only waits: a few switches
+
+        expect(program.cpu { |sample| sample.thread == thread }).to be_within(cpu * 0.02).of(cpu), name
       end
+    end
 
-      it "gives threads that come and go their lives" do
-        short = program.samples.select { |sample| sample.labels["short"] }.map(&:thread).uniq
-        lives = program.wall { |sample| short.include?(sample.thread) }
-        expect(lives).to be_within(program.truth["lives"] * 0.01).of(program.truth["lives"])
-      end
-
-      it "shows the CPU time that the process used, less the profiler's own threads" do
-        truth = program.truth["process_cpu"] - program.truth["profiler_cpu"]
-        expect(program.cpu).to be_within(truth * 0.02).of(truth)
-      end
-
-      it "shows the CPU time that each thread used" do
-        workers.each do |name|
-          truth = program.truth["cpu #{name}"]
-          next if truth < 50_000_000 # a thread that only waits: a few switches
-
-          expect(program.cpu { |sample| sample.labels["worker"] == name }).to be_within(truth * 0.02).of(truth), name
-        end
-      end
-
-      it "ends without a word and without a loss" do
-        expect(program.status).to be_success
-        expect(program.log).to eq("")
-        expect(program.truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
-      end
+    it "ends without a word and without a loss" do
+      expect(program.status).to be_success
+      expect(program.log).to eq("")
+      expect(truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
     end
   end
 

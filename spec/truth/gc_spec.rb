@@ -58,36 +58,26 @@ RSpec.describe "Garbage collection" do
     expect(periods.sum / periods.size).to be < 17
   end
 
-  %w[signal safepoint].each do |engine|
-    context "with engine #{engine}" do
-      before(:context) { @folder = Dir.mktmpdir }
-      after(:context) { FileUtils.rm_rf(@folder) }
-
-      before(:context) { @program = ProfiledProgram.run(program_text, folder: @folder, engine:) }
-
-      let(:program) { @program }
-      let(:truth) { program.truth }
-
-      parts.each do |part|
-        it "splits marking and sweeping: #{part}" do
-          { marking: "marking_time", sweeping: "sweeping_time" }.each do |state, key|
-            vm = truth["#{part} #{key}"]
-            found = program.cpu { |sample| sample.labels["part"] == part && sample.state == state }
-            # The VM tells milliseconds, before and after.
-            expect(found).to be_within((vm * 0.1) + 2_000_000).of(vm), "#{state}: #{found} of #{vm}"
-          end
-        end
-
-        it "does not count it again as running: #{part}" do
-          all = truth["#{part} all"]
-          expect(program.cpu { |sample| sample.labels["part"] == part }).to be_within(all * 0.02).of(all)
+  with_each_engine(program_text) do
+    parts.each do |part|
+      it "splits marking and sweeping: #{part}" do
+        { marking: "marking_time", sweeping: "sweeping_time" }.each do |state, key|
+          vm = truth["#{part} #{key}"]
+          found = program.cpu { |sample| sample.labels["part"] == part && sample.state == state }
+          # The VM tells milliseconds, before and after.
+          expect(found).to be_within((vm * 0.1) + 2_000_000).of(vm), "#{state}: #{found} of #{vm}"
         end
       end
 
-      it "blames the stack that triggered it" do
-        major = program.samples.select { |sample| sample.labels["part"] == "major, immediate" && sample.state == :marking }
-        expect(major.select { |sample| sample.in?("Object#immediate_major") }.sum(&:cpu)).to be > major.sum(&:cpu) * 0.98
+      it "does not count it again as running: #{part}" do
+        all = truth["#{part} all"]
+        expect(program.cpu { |sample| sample.labels["part"] == part }).to be_within(all * 0.02).of(all)
       end
+    end
+
+    it "blames the stack that triggered it" do
+      major = program.samples.select { |sample| sample.labels["part"] == "major, immediate" && sample.state == :marking }
+      expect(major.select { |sample| sample.in?("Object#immediate_major") }.sum(&:cpu)).to be > major.sum(&:cpu) * 0.98
     end
   end
 end

@@ -67,73 +67,63 @@ RSpec.describe "Lulls" do
     end
   RUBY
 
-  %w[signal safepoint].each do |engine|
-    context "with engine #{engine}" do
-      before(:context) { @folder = Dir.mktmpdir }
-      after(:context) { FileUtils.rm_rf(@folder) }
+  with_each_engine(storm_program, overhead_limit: limit, timeout: 90) do
+    def share_of(state, worker)
+      of_worker = ->(sample) { sample.labels["worker"] == worker }
+      program.wall { |sample| of_worker[sample] && sample.state == state } / program.wall(&of_worker).to_f
+    end
 
-      before(:context) { @program = ProfiledProgram.run(storm_program, folder: @folder, engine:, overhead_limit: limit, timeout: 90) }
+    it "hold the budget" do
+      expect(truth["lull_ns"]).to be_positive
+      expect(truth["overhead_ns"] / truth["seconds"] / 1e9).to be < limit * 1.3
+    end
 
-      let(:program) { @program }
-      let(:truth) { program.truth }
-
-      def share_of(state, worker)
-        of_worker = ->(sample) { sample.labels["worker"] == worker }
-        program.wall { |sample| of_worker[sample] && sample.state == state } / program.wall(&of_worker).to_f
+    it "leave out no CPU time" do
+      truth.select { |fact, _| fact.match?(/\Acpu (storm|labels|allocate)/) }.each do |fact, cpu|
+        seen = program.cpu { |sample| sample.labels["worker"] == fact.delete_prefix("cpu ") }
+        expect(seen).to be_within(cpu * 0.03).of(cpu), fact
       end
+    end
 
-      it "hold the budget" do
-        expect(truth["lull_ns"]).to be_positive
-        expect(truth["overhead_ns"] / truth["seconds"] / 1e9).to be < limit * 1.3
+    it "give each thread the whole of each window" do
+      threads = ["storm 0", "labels", "allocate", "sleep"].map { |name| program.thread_with("worker" => name) }
+      shares = threads.product(program.windows[1..9]).map do |thread, window|
+        program.in_window(window).select { |sample| sample.thread == thread }.sum(&:wall) / window.duration_nanos.to_f
       end
+      expect(shares).to all(be_within(0.01).of(1))
+    end
 
-      it "leave out no CPU time" do
-        truth.select { |fact, _| fact.match?(/\Acpu (storm|labels|allocate)/) }.each do |fact, cpu|
-          seen = program.cpu { |sample| sample.labels["worker"] == fact.delete_prefix("cpu ") }
-          expect(seen).to be_within(cpu * 0.03).of(cpu), fact
-        end
-      end
+    it "give threads that come and go their lives" do
+      short = program.samples.select { |sample| sample.labels["short"] }.map(&:thread).uniq
+      lives = program.wall { |sample| short.include?(sample.thread) }
+      expect(lives).to be_within(truth["lives"] * 0.05).of(truth["lives"])
+    end
 
-      it "give each thread the whole of each window" do
-        threads = ["storm 0", "labels", "allocate", "sleep"].map { |name| program.thread_with("worker" => name) }
-        shares = threads.product(program.windows[1..9]).map do |thread, window|
-          program.in_window(window).select { |sample| sample.thread == thread }.sum(&:wall) / window.duration_nanos.to_f
-        end
-        expect(shares).to all(be_within(0.01).of(1))
-      end
+    it "know what a thread does that does not run" do
+      expect(share_of(:blocked, "sleep")).to be > 0.97
+    end
 
-      it "give threads that come and go their lives" do
-        short = program.samples.select { |sample| sample.labels["short"] }.map(&:thread).uniq
-        lives = program.wall { |sample| short.include?(sample.thread) }
-        expect(lives).to be_within(truth["lives"] * 0.05).of(truth["lives"])
-      end
+    # These never block: what they do not run, they wait. Some of their CPU time goes into changing threads, off the GVL.
+    it "share out time as it was shared out before" do
+      running = truth["cpu storm 0"] / truth["wall storm 0"].to_f
+      expect(share_of(:running, "storm 0")).to be_between(0.001, running + 0.05)
+      expect(share_of(:waiting, "storm 0")).to be_within(0.1).of(1 - running)
+    end
 
-      it "know what a thread does that does not run" do
-        expect(share_of(:blocked, "sleep")).to be > 0.97
-      end
+    it "know the labels of what nobody saw" do
+      halves = %w[one other].map { |half| program.cpu { |sample| sample.labels["half"] == half } }
+      expect(halves.first / halves.sum.to_f).to be_within(0.1).of(0.5)
+    end
 
-      # These never block: what they do not run, they wait. Some of their CPU time goes into changing threads, off the GVL.
-      it "share out time as it was shared out before" do
-        running = truth["cpu storm 0"] / truth["wall storm 0"].to_f
-        expect(share_of(:running, "storm 0")).to be_between(0.001, running + 0.05)
-        expect(share_of(:waiting, "storm 0")).to be_within(0.1).of(1 - running)
-      end
+    it "see the GC" do
+      seen = program.cpu { |sample| %i[marking sweeping].include?(sample.state) }
+      expect(seen).to be_within(truth["gc"] * 0.35).of(truth["gc"])
+    end
 
-      it "know the labels of what nobody saw" do
-        halves = %w[one other].map { |half| program.cpu { |sample| sample.labels["half"] == half } }
-        expect(halves.first / halves.sum.to_f).to be_within(0.1).of(0.5)
-      end
-
-      it "see the GC" do
-        seen = program.cpu { |sample| %i[marking sweeping].include?(sample.state) }
-        expect(seen).to be_within(truth["gc"] * 0.35).of(truth["gc"])
-      end
-
-      it "lose nothing" do
-        expect(program.status).to be_success
-        expect(program.log).to eq("")
-        expect(truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
-      end
+    it "lose nothing" do
+      expect(program.status).to be_success
+      expect(program.log).to eq("")
+      expect(truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
     end
   end
 

@@ -10,9 +10,9 @@ RSpec.describe "Odd worlds" do
       nil while Truth.thread_cpu < stop
     end
 
-    def worker(name)
+    def worker(name, times = 100)
       Thread.new do
-        Truth.spend(name) { 100.times { send(name, 0.005) } }
+        Truth.spend(name) { times.times { send(name, 0.005) } }
       end
     end
 
@@ -30,8 +30,8 @@ RSpec.describe "Odd worlds" do
   def expect_all_of_the_time(program, engine:)
     expect(program.status).to be_success, program.log
     expect(program.truth["stats"]["engine"]).to eq(engine)
-    all = program.truth["process_cpu"] - program.truth["profiler_cpu"]
-    expect(program.cpu).to be_within((all * 0.03) + 50_000_000).of(all) # to begin and to end takes its time, too
+    all = program.truth["ruby_cpu"]
+    expect(program.cpu).to be_within(all * 0.03).of(all)
   end
 
   def expect_true_times(program, engine:)
@@ -43,7 +43,8 @@ RSpec.describe "Odd worlds" do
   end
 
   it "profiles with RUBY_MN_THREADS=1, at safepoints" do
-    # Here a thread's CPU clock means nothing to the program either; but while one works, the other does not.
+    # Here a thread's CPU clock means nothing to the program either; but while one works, the other does not, as what it does
+    # at once is short of the VM's time slice.
     # With some 1,500 samples, chance is off by less than 0.02.
     often = { frequency: 1000, overhead_limit: 0.2 }
     program = ProfiledProgram.run(<<~RUBY, **options, **often, env: { "RUBY_MN_THREADS" => "1" })
@@ -54,8 +55,8 @@ RSpec.describe "Odd worlds" do
         Truth[name] += Truth.process_cpu - before
         sleep 0.0001
       end
-      def single = 150.times { turn(:single, 100_000) }
-      def double = 150.times { turn(:double, 200_000) }
+      def single = 750.times { turn(:single, 20_000) }
+      def double = 750.times { turn(:double, 40_000) }
       Truth.profile { [Thread.new { single }, Thread.new { double }].each(&:join) }
     RUBY
     expect_all_of_the_time(program, engine: "safepoint")
@@ -75,7 +76,7 @@ RSpec.describe "Odd worlds" do
             made.sum(&:value)
           end
         end
-        [worker("first"), worker("second")].each(&:join)
+        [worker("first", 300), worker("second", 300)].each(&:join) # long, as there are many windows
         burn(0.3)
         ractors.each { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }
       end
@@ -84,7 +85,7 @@ RSpec.describe "Odd worlds" do
     expect(program.truth["stats"]).to include("engine" => "signal", "ractor_threads_ignored" => 8)
     %w[first second].each do |method|
       truth = program.truth[method]
-      expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(truth * 0.15).of(truth)
+      expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(truth * 0.1).of(truth)
     end
     expect(program.samples.select { |sample| sample.leaf == "[unknown]" }.sum(&:cpu)).to be < program.cpu * 0.01
     expect(program.log).to eq("")

@@ -32,38 +32,27 @@ RSpec.describe "Off the GVL" do
     Burner.spent.each { |name, (cpu, wall)| Truth["cpu in " + name] = cpu; Truth["wall in " + name] = wall }
   RUBY
 
-  %w[signal safepoint].each do |engine|
-    context "with engine #{engine}" do
-      before(:context) { @folder = Dir.mktmpdir }
-      after(:context) { FileUtils.rm_rf(@folder) }
+  with_each_engine(program_text, frequency: 499) do
+    it "counts the CPU time of zlib, at zlib" do
+      expect(program.cpu { |sample| sample.in?("Object#deflate") }).to be_within(truth["deflate"] * 0.02).of(truth["deflate"])
+      off_gvl = program.cpu { |sample| sample.leaf == "Zlib.deflate" && sample.state == :blocked }
+      expect(off_gvl).to be > truth["deflate"] * 0.9
+    end
 
-      before(:context) { @program = ProfiledProgram.run(program_text, folder: @folder, engine:, frequency: 499) }
+    it "counts the CPU time of a C loop, at the loop, as off the GVL" do
+      off_gvl = program.cpu { |sample| sample.leaf == "Burner.burn_without_gvl" && sample.state == :blocked }
+      expect(off_gvl).to be_within(truth["burn"] * 0.02).of(truth["burn"])
+    end
 
-      let(:program) { @program }
-      let(:truth) { program.truth }
+    it "counts no CPU time twice" do
+      expect(program.cpu).to be_within(truth["ruby_cpu"] * 0.02).of(truth["ruby_cpu"])
+    end
 
-      it "counts the CPU time of zlib, at zlib" do
-        expect(program.cpu { |sample| sample.in?("Object#deflate") }).to be_within(truth["deflate"] * 0.02).of(truth["deflate"])
-        off_gvl = program.cpu { |sample| sample.leaf == "Zlib.deflate" && sample.state == :blocked }
-        expect(off_gvl).to be > truth["deflate"] * 0.9
-      end
-
-      it "counts the CPU time of a C loop, at the loop, as off the GVL" do
-        off_gvl = program.cpu { |sample| sample.leaf == "Burner.burn_without_gvl" && sample.state == :blocked }
-        expect(off_gvl).to be_within(truth["burn"] * 0.02).of(truth["burn"])
-      end
-
-      it "counts no CPU time twice" do
-        all = truth["process_cpu"] - truth["profiler_cpu"]
-        expect(program.cpu).to be_within(all * 0.02).of(all)
-      end
-
-      it "shows blocking that keeps the GVL as wall time of the method" do
-        # JIT code looks for work only when it calls the next method, so the time is found one frame further out.
-        yjit = RubyVM.const_defined?(:YJIT) && RubyVM::YJIT.enabled?
-        slept = program.wall { |sample| sample.in?("Object#sleep_holding") && (yjit || sample.leaf == "Burner.sleep_with_gvl") }
-        expect(slept).to be_within(truth["wall in sleep_with_gvl"] * 0.02).of(truth["wall in sleep_with_gvl"])
-      end
+    it "shows blocking that keeps the GVL as wall time of the method" do
+      # JIT code looks for work only when it calls the next method, so the time is found one frame further out.
+      yjit = RubyVM.const_defined?(:YJIT) && RubyVM::YJIT.enabled?
+      slept = program.wall { |sample| sample.in?("Object#sleep_holding") && (yjit || sample.leaf == "Burner.sleep_with_gvl") }
+      expect(slept).to be_within(truth["wall in sleep_with_gvl"] * 0.02).of(truth["wall in sleep_with_gvl"])
     end
   end
 end

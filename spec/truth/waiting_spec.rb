@@ -45,50 +45,40 @@ RSpec.describe "Waiting" do
     Truth[:slept_before_starving] = Burner.spent["sleep_without_gvl"][1] - Truth[:slept]
   RUBY
 
-  %w[signal safepoint].each do |engine|
-    context "with engine #{engine}" do
-      before(:context) { @folder = Dir.mktmpdir }
-      after(:context) { FileUtils.rm_rf(@folder) }
+  with_each_engine(program_text, upload_interval: 0.25) do
+    def times(role)
+      program.samples.select { |sample| sample.labels["role"] == role }.group_by(&:state)
+             .transform_values { |samples| samples.sum(&:wall) }.tap { |times| times.default = 0 }
+    end
 
-      before(:context) { @program = ProfiledProgram.run(program_text, folder: @folder, engine:, upload_interval: 0.25) }
-
-      let(:program) { @program }
-      let(:truth) { program.truth }
-
-      def times(role)
-        program.samples.select { |sample| sample.labels["role"] == role }.group_by(&:state)
-               .transform_values { |samples| samples.sum(&:wall) }.tap { |times| times.default = 0 }
+    def shares_in_windows(program)
+      program.windows.map do |window|
+        samples = program.in_window(window).select { |sample| sample.state == :blocked && yield(sample) }
+        samples.sum(&:wall).fdiv(window.duration_nanos)
       end
+    end
 
-      def shares_in_windows(program)
-        program.windows.map do |window|
-          samples = program.in_window(window).select { |sample| sample.state == :blocked && yield(sample) }
-          samples.sum(&:wall).fdiv(window.duration_nanos)
-        end
-      end
+    it "shows sleep as blocked" do
+      expect(times("sleeper")[:blocked]).to be_within(truth["slept"] * 0.02).of(truth["slept"])
+    end
 
-      it "shows sleep as blocked" do
-        expect(times("sleeper")[:blocked]).to be_within(truth["slept"] * 0.02).of(truth["slept"])
-      end
+    it "shows a thread that is ready and may not run as waiting for the GVL" do
+      starved = truth["ran"] - truth["began"] - truth["slept_before_starving"]
+      expect(starved).to be > 2_000_000_000
+      expect(times("starved")[:waiting]).to be_within(starved * 0.02).of(starved)
+      expect(times("starved")[:blocked]).to be_within(starved * 0.02).of(truth["slept_before_starving"])
+    end
 
-      it "shows a thread that is ready and may not run as waiting for the GVL" do
-        starved = truth["ran"] - truth["began"] - truth["slept_before_starving"]
-        expect(starved).to be > 2_000_000_000
-        expect(times("starved")[:waiting]).to be_within(starved * 0.02).of(starved)
-        expect(times("starved")[:blocked]).to be_within(starved * 0.02).of(truth["slept_before_starving"])
-      end
+    it "shows a thread that is blocked across ten windows in each of them" do
+      shares = shares_in_windows(program) { |sample| sample.labels["role"] == "across" && sample.leaf == "Thread::Queue#pop" }
+      full = shares.drop_while { |share| share < 0.99 }.take_while(&:positive?)
+      expect(full.size).to be > 10
+      expect(full[0...-1]).to all(be_within(0.01).of(1))
+    end
 
-      it "shows a thread that is blocked across ten windows in each of them" do
-        shares = shares_in_windows(program) { |sample| sample.labels["role"] == "across" && sample.leaf == "Thread::Queue#pop" }
-        full = shares.drop_while { |share| share < 0.99 }.take_while(&:positive?)
-        expect(full.size).to be > 10
-        expect(full[0...-1]).to all(be_within(0.01).of(1))
-      end
-
-      it "shows a thread that is blocked from before the start until after the stop" do
-        shares = shares_in_windows(program) { |sample| sample.labels["role"].nil? && sample.leaf == "Thread::Queue#pop" }
-        expect(shares).to all(be_within(0.01).of(1))
-      end
+    it "shows a thread that is blocked from before the start until after the stop" do
+      shares = shares_in_windows(program) { |sample| sample.labels["role"].nil? && sample.leaf == "Thread::Queue#pop" }
+      expect(shares).to all(be_within(0.01).of(1))
     end
   end
 end

@@ -12,6 +12,7 @@ typedef struct numbering_pass {
     const rpp_frame_names *names;
     bool *stack_seen, *set_used;
     uint32_t *function_ids; /* frame -> id, 0 or RPP_PPROF_HIDDEN */
+    uint32_t frames_end;    /* one past the highest frame that is in it; what is above has no name */
 } numbering_pass;
 
 bool rpp_pprof_shows(const rpp_row *row, unsigned mode)
@@ -35,6 +36,7 @@ uint32_t rpp_pprof_state_frame(uint8_t state)
 static rpp_status number_function(numbering_pass *numbering, uint32_t frame, uint32_t *id)
 {
     rpp_pprof_index *index = numbering->index;
+    if (frame >= numbering->frames_end) frame = RPP_FRAME_UNKNOWN;
     *id = numbering->function_ids[frame];
     if (*id) return RPP_OK;
 
@@ -179,12 +181,12 @@ static rpp_status intern_header(rpp_pprof_index *index, const rpp_pprof_options 
 
 /* --- all of it ------------------------------------------------------------------------------------------------------ */
 
-static size_t frames_end(const rpp_stack_table *stacks)
+static uint32_t frames_end(const rpp_stack_table *stacks, const rpp_frame_names *names)
 {
-    size_t end = RPP_FRAME_FIRST;
+    uint32_t end = RPP_FRAME_FIRST, known = rpp_frame_names_end(names);
     for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
         uint32_t frame = rpp_stack_table_location(stacks, i).frame;
-        if (frame >= end) end = (size_t)frame + 1;
+        if (frame >= end && frame < known) end = frame + 1;
     }
     return end;
 }
@@ -195,14 +197,15 @@ rpp_status rpp_pprof_index_init(rpp_pprof_index *index, const rpp_profile *profi
     const rpp_stack_table *stacks = rpp_profile_stacks(profile);
     const rpp_label_sets *sets = rpp_profile_label_sets(profile);
     *index = (rpp_pprof_index){.profile = profile, .first = first, .count = count};
-    numbering_pass numbering = {.index = index, .stacks = stacks, .names = names};
+    numbering_pass numbering = {
+        .index = index, .stacks = stacks, .names = names, .frames_end = frames_end(stacks, names)};
     rpp_status status = RPP_NO_MEMORY;
 
     index->strings = rpp_string_table_new();
     index->location_ids = rpp_calloc((size_t)rpp_stack_table_location_count(stacks) + 1, sizeof *index->location_ids);
     numbering.stack_seen = rpp_calloc((size_t)rpp_stack_table_count(stacks) + 1, sizeof *numbering.stack_seen);
     numbering.set_used = rpp_calloc((size_t)rpp_label_sets_count(sets) + 1, sizeof *numbering.set_used);
-    numbering.function_ids = rpp_calloc(frames_end(stacks), sizeof *numbering.function_ids);
+    numbering.function_ids = rpp_calloc(numbering.frames_end, sizeof *numbering.function_ids);
     if (!index->strings || !index->location_ids || !numbering.stack_seen || !numbering.set_used ||
         !numbering.function_ids) {
         goto done;

@@ -6,6 +6,8 @@ require "rperf_push"
 # What a profiled program says of itself, by clocks that have nothing to do with the profiler's. Times in nanoseconds.
 module Truth
   CLOCK_OF_TASK = ->(tid) { (~tid << 3) | 6 } # as the kernel encodes "CPU time of the thread with this id"
+  TASKS = ->() { Dir.children("/proc/self/task").map(&:to_i) }
+  VM_TASKS = TASKS.call - [Process.pid] # its timer thread
 
   @facts = Hash.new(0)
 
@@ -47,14 +49,15 @@ module Truth
     private
 
     def readings
-      { "process_cpu" => process_cpu, "profiler_cpu" => profiler_cpu, "wall" => wall }
+      { "ruby_cpu" => process_cpu - others_cpu, "wall" => wall }
     end
 
-    def profiler_cpu
-      Dir["/proc/self/task/*/comm"].sum do |file|
-        next 0 unless File.read(file).start_with?("rpp-")
+    # Of threads that are none of the program's: the profiler's and the VM's own.
+    def others_cpu
+      TASKS.call.sum do |tid|
+        next 0 unless VM_TASKS.include?(tid) || File.read("/proc/self/task/#{tid}/comm").start_with?("rpp-")
 
-        Process.clock_gettime(CLOCK_OF_TASK.call(file[%r{task/(\d+)}, 1].to_i), :nanosecond)
+        Process.clock_gettime(CLOCK_OF_TASK.call(tid), :nanosecond)
       rescue Errno::ENOENT, Errno::ESRCH
         0 # a thread of the program, at its end
       end
