@@ -24,7 +24,7 @@ class Budget < Benchmark
     return "Nothing to compare with." unless results.key?("none")
 
     ["50 threads at stack depth 500 that pass the GVL on and on, 1000 Hz asked for. *Measured*: `overhead_ns` over wall time; of " \
-     "that, hooks at thread switches, which no period changes; for a part of the time they are silent. Target: 1 %.", table(results)].join("\n\n")
+     "that, hooks (threads, GC), which no period changes; for a part of the time they are silent. Target: 1 %.", table(results)].join("\n\n")
   end
 
   def table(results)

@@ -95,63 +95,61 @@ RSpec.describe "The right method" do
     RSpec.configuration.reporter.message("      #{title}: #{figures.join(", ")}")
   end
 
-  has_yjit = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
-  { "the interpreter" => "--disable-yjit", "YJIT" => ("--yjit" if has_yjit) }.compact.each do |name, argument|
-    context "with #{name}" do
-      def library_shares(program, leaves)
-        all = program.truth.values_at(*leaves.keys).sum.to_f
-        [leaves.keys.to_h { |method| [method, program.truth[method] / all] },
-         program.cpu_shares { |sample| leaves.keys.find { |method| sample.leaf.match?(leaves[method]) } }]
-      end
+  # The programs run as the specs do.
+  mode = RubyVM.const_defined?(:YJIT) && RubyVM::YJIT.enabled? ? "YJIT" : "the interpreter"
 
-      # What each C method spent inside of itself, and what the profile says.
-      def neighbour_shares(program)
-        truth = %w[heavy other last].to_h { |method| [method, program.truth[method].fdiv(program.truth["all"])] }
-        shares = program.cpu_shares { |sample| sample.leaf.delete_prefix("Burner.") }
-        [truth, truth.keys.to_h { |method| [method, shares.fetch(method, 0.0)] }]
-      end
+  def library_shares(program, leaves)
+    all = program.truth.values_at(*leaves.keys).sum.to_f
+    [leaves.keys.to_h { |method| [method, program.truth[method] / all] },
+     program.cpu_shares { |sample| leaves.keys.find { |method| sample.leaf.match?(leaves[method]) } }]
+  end
 
-      it "names C methods next to trivial neighbours" do
-        truth, shares = neighbour_shares(ProfiledProgram.run(neighbours, folder: tmpdir, arguments: [argument]))
-        say "signal, #{name}", truth, shares
-        truth.each { |method, share| expect(shares[method]).to be_within(0.02).of(share), "#{method}: #{truth} #{shares}" }
-      end
+  # What each C method spent inside of itself, and what the profile says.
+  def neighbour_shares(program)
+    truth = %w[heavy other last].to_h { |method| [method, program.truth[method].fdiv(program.truth["all"])] }
+    shares = program.cpu_shares { |sample| sample.leaf.delete_prefix("Burner.") }
+    [truth, truth.keys.to_h { |method| [method, shares.fetch(method, 0.0)] }]
+  end
 
-      it "names methods of the standard library" do
-        truth, shares = library_shares(ProfiledProgram.run(standard_library, folder: tmpdir, arguments: [argument]), leaves)
-        say "signal, #{name}", truth, shares
-        truth.each { |method, share| expect(shares.fetch(method, 0)).to be_within(0.02).of(share), "#{method}: #{shares}" }
-      end
+  it "names C methods next to trivial neighbours" do
+    truth, shares = neighbour_shares(ProfiledProgram.run(neighbours, folder: tmpdir))
+    say "signal, #{mode}", truth, shares
+    truth.each { |method, share| expect(shares[method]).to be_within(0.02).of(share), "#{method}: #{truth} #{shares}" }
+  end
 
-      it "names them at the ends of windows" do
-        program = ProfiledProgram.run(many_ends, folder: tmpdir, arguments: [argument], upload_interval: 0.1)
-        expect(program.windows.size).to be > 15
-        running = program.samples.select { |sample| sample.leaf == "Burner.heavy" && sample.state == :running }
-        expect(running.sum(&:cpu).fdiv(program.cpu)).to be_within(0.02).of(program.truth["heavy"].fdiv(program.truth["all"]))
-        collecting = program.samples.select { |sample| %i[marking sweeping].include?(sample.state) }
-        collecting -= program.in_window(program.windows.last) # the profiler stops there, which is no place of the program's
-        in_place, elsewhere = collecting.partition { |sample| sample.in?("Object#collect") }.map { |some| some.sum(&:cpu) }
-        expect(elsewhere).to be < in_place * 0.02
-      end
+  it "names methods of the standard library" do
+    truth, shares = library_shares(ProfiledProgram.run(standard_library, folder: tmpdir), leaves)
+    say "signal, #{mode}", truth, shares
+    truth.each { |method, share| expect(shares.fetch(method, 0)).to be_within(0.02).of(share), "#{method}: #{shares}" }
+  end
 
-      %w[signal safepoint].each do |engine|
-        it "names what works for moments between waits, with engine #{engine}" do
-          # No budget, which would thin the samples out.
-          program = ProfiledProgram.run(bursts, folder: tmpdir, arguments: [argument], engine:, frequency: 499, overhead_limit: 1)
-          truth = program.truth["work"]
-          # The kernel looks at CPU timers at its own tick, so that there are a few hundred samples: 5 % is five deviations.
-          expect(program.cpu { |sample| sample.in?("Object#work") }).to be_within(program.cpu * 0.05).of(truth)
-        end
-      end
+  it "names them at the ends of windows" do
+    program = ProfiledProgram.run(many_ends, folder: tmpdir, upload_interval: 0.1)
+    expect(program.windows.size).to be > 15
+    running = program.samples.select { |sample| sample.leaf == "Burner.heavy" && sample.state == :running }
+    expect(running.sum(&:cpu).fdiv(program.cpu)).to be_within(0.02).of(program.truth["heavy"].fdiv(program.truth["all"]))
+    collecting = program.samples.select { |sample| %i[marking sweeping].include?(sample.state) }
+    collecting -= program.in_window(program.windows.last) # the profiler stops there, which is no place of the program's
+    in_place, elsewhere = collecting.partition { |sample| sample.in?("Object#collect") }.map { |some| some.sum(&:cpu) }
+    expect(elsewhere).to be < in_place * 0.02
+  end
 
-      # No promise, but a number: what is left of the truth where there are no signals.
-      it "shows what engine safepoint makes of it" do
-        program = ProfiledProgram.run(neighbours, folder: tmpdir, arguments: [argument], engine: "safepoint")
-        say "safepoint, #{name}", *neighbour_shares(program)
-        expect(program.cpu).to be_within(program.truth["all"] * 0.02).of(program.truth["all"])
-        program = ProfiledProgram.run(standard_library, folder: tmpdir, arguments: [argument], engine: "safepoint")
-        say "safepoint, #{name}", *library_shares(program, leaves)
-      end
+  %w[signal safepoint].each do |engine|
+    it "names what works for moments between waits, with engine #{engine}" do
+      # No budget, which would thin the samples out.
+      program = ProfiledProgram.run(bursts, folder: tmpdir, engine:, frequency: 499, overhead_limit: 1)
+      truth = program.truth["work"]
+      # The kernel looks at CPU timers at its own tick, so that there are a few hundred samples: 5 % is five deviations.
+      expect(program.cpu { |sample| sample.in?("Object#work") }).to be_within(program.cpu * 0.05).of(truth)
     end
+  end
+
+  # No promise, but a number: what is left of the truth where there are no signals.
+  it "shows what engine safepoint makes of it" do
+    program = ProfiledProgram.run(neighbours, folder: tmpdir, engine: "safepoint")
+    say "safepoint, #{mode}", *neighbour_shares(program)
+    expect(program.cpu).to be_within(program.truth["all"] * 0.02).of(program.truth["all"])
+    program = ProfiledProgram.run(standard_library, folder: tmpdir, engine: "safepoint")
+    say "safepoint, #{mode}", *library_shares(program, leaves)
   end
 end

@@ -55,11 +55,17 @@ void rpp_thread_clocks_restart(rpp_thread_clocks *c, uint64_t now_ns, uint64_t c
     c->cpu_mark_ns = cpu_ns;
 }
 
-static void give_cpu(rpp_thread_clocks *c, size_t slot, rpp_state state, uint64_t ns)
+static void give(rpp_thread_clocks *c, rpp_clock_slot *slot, rpp_state state, rpp_clock_part part)
 {
-    c->slots[slot].cpu_ns[state] += ns;
+    slot->wall_ns[state] += part.wall_ns;
+    slot->cpu_ns[state] += part.cpu_ns;
+    if (state == RPP_STATE_RUNNING) c->ran_ns += part.cpu_ns;
+}
+
+static void give_cpu(rpp_thread_clocks *c, rpp_clock_slot *slot, rpp_state state, uint64_t ns)
+{
+    give(c, slot, state, (rpp_clock_part){.cpu_ns = ns});
     c->spent[state].cpu_ns += ns;
-    if (state == RPP_STATE_RUNNING) c->ran_ns += ns;
 }
 
 static uint64_t unread(const rpp_thread_clocks *c, const rpp_state *states, size_t count)
@@ -79,8 +85,8 @@ static uint64_t give_shared(rpp_thread_clocks *c, const rpp_state *states, size_
         for (size_t i = 0; i < count; i++) {
             uint64_t wall = c->slots[slot].unread_ns[states[i]];
             if (!wall) continue;
-            uint64_t part = least((uint64_t)((double)cpu_ns * ((double)wall / (double)whole)), cpu_ns - given);
-            give_cpu(c, slot, states[i], part);
+            uint64_t part = least(share(cpu_ns, wall, whole), cpu_ns - given);
+            give_cpu(c, &c->slots[slot], states[i], part);
             given += part;
         }
     }
@@ -95,7 +101,8 @@ void rpp_thread_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
     c->cpu_mark_ns += left;
     left -= give_shared(c, ON_GVL, ON_GVL_COUNT, least(left, on_gvl));
     if (off_gvl) left -= give_shared(c, OFF_GVL, 1, left);
-    if (left) give_cpu(c, c->current, RPP_STATE_RUNNING, left); /* clocks that disagree by a little, and rounding */
+    /* Clocks that disagree by a little, and rounding. */
+    if (left) give_cpu(c, rpp_thread_clocks_current(c), RPP_STATE_RUNNING, left);
     forget_unread(c);
 }
 
@@ -112,13 +119,6 @@ void rpp_thread_clocks_pass_unseen(rpp_thread_clocks *c, uint64_t now_ns)
     uint64_t passed = since(now_ns, c->wall_mark_ns);
     rpp_thread_clocks_current(c)->unseen_ns += passed;
     c->wall_mark_ns += passed;
-}
-
-static void give(rpp_thread_clocks *c, rpp_clock_slot *slot, rpp_state state, rpp_clock_part part)
-{
-    slot->wall_ns[state] += part.wall_ns;
-    slot->cpu_ns[state] += part.cpu_ns;
-    if (state == RPP_STATE_RUNNING) c->ran_ns += part.cpu_ns;
 }
 
 /* To running and the GC, as they shared the wall time. */
