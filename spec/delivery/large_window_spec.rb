@@ -9,7 +9,7 @@ require_relative "../support/working_process"
 RSpec.describe "A large window" do
   def program(threads, lines, url)
     command = [RbConfig.ruby, "-I", RubyProgram::LIB, File.expand_path("../support/large_window.rb", __dir__)]
-    out, err, status = run_program([*command, threads.to_s, lines.to_s, url], timeout: 120)
+    out, err, status = run_program([*command, threads.to_s, lines.to_s, url], timeout: 240)
     raise err unless status.success?
 
     [JSON.parse(out), err]

@@ -21,7 +21,7 @@ RperfPush.configure! do |config|
   config.upload_interval = 60 * 60
 end
 Array.new(threads) { |number| Thread.new { send("wait#{number}") } }.each(&:join)
-RperfPush.flush(timeout: 60)
+RperfPush.flush(timeout: 150)
 $stdout.sync = true
 puts JSON.generate(RperfPush.stats)
 exit!(true) # the window since then is of no interest
