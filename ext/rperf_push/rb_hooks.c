@@ -85,6 +85,15 @@ static void stir(void)
     }
 }
 
+/* It was not heard to ask for the GVL, so it did while nobody listened, and has waited since. */
+static void find_unheard_wait(rb_rpp_thread *t)
+{
+    uint64_t none = 0, until = t->unheard_until_ns;
+    if (!until) return;
+    atomic_compare_exchange_strong_explicit(&t->ready_ns, &none, until, memory_order_relaxed, memory_order_relaxed);
+    t->unheard_until_ns = 0;
+}
+
 static void on_resumed(rb_rpp_thread *t, uint64_t now)
 {
     static const rpp_state off_gvl[] = {RPP_STATE_BLOCKED, RPP_STATE_WAITING};
@@ -92,6 +101,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
     rb_rpp_thread_find_clock(t);
     if (t->in_ruby) rb_rpp_settle_if_late(t);
     rpp_thread_clocks_begin_event(&t->clocks, off_gvl);
+    find_unheard_wait(t);
     rb_rpp_thread_advance(t, now);
     read_cpu_if_worth_it(t, rpp_thread_clocks_current(&t->clocks)->unread_ns[RPP_STATE_BLOCKED], now);
     if (t->in_ruby) rb_rpp_capture_event(t, off_gvl);
@@ -196,7 +206,10 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         if (!t->ended) on_suspended(t, rpp_monotonic_ns());
         break;
     case RUBY_INTERNAL_THREAD_EVENT_EXITED:
-        if (!t->ended) rb_rpp_thread_ignore(t); /* no THREAD_END */
+        if (!t->ended) { /* there was no THREAD_END */
+            rb_rpp_timer_stop(t);
+            rb_rpp_thread_ignore(t);
+        }
         atomic_store(&t->exited, true);
         break;
     }
@@ -373,6 +386,7 @@ void rb_rpp_sampling_begin(uint64_t now)
         t->phase = t == current ? RB_RPP_RUNNING : RB_RPP_BLOCKED;
         t->doing = RPP_STATE_RUNNING;
         atomic_store(&t->ready_ns, 0);
+        t->unheard_until_ns = t == current ? 0 : now;
         atomic_store(&t->captured_ns, now);
         atomic_store(&t->resumed_ns, now);
     }

@@ -24,26 +24,33 @@ bool rb_rpp_is_lull(void)
 }
 
 /* Since its CPU clock was last read. */
-static bool has_run(const rb_rpp_thread *t)
+static bool has_run(const rb_rpp_thread *t, uint64_t cpu_ns)
 {
-    return !t->has_cpu_clock || rb_rpp_thread_cpu_ns(t) != t->clocks.cpu_mark_ns;
+    return !t->has_cpu_clock || cpu_ns != t->clocks.cpu_mark_ns;
 }
 
 void rb_rpp_lull_begin(uint64_t now)
 {
     rb_rpp_hooks_listen(false, NULL);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (t->ended || !has_run(t)) continue;
+        if (t->ended) continue;
+        uint64_t cpu_ns = rb_rpp_thread_cpu_ns(t);
+        if (!has_run(t, cpu_ns)) continue;
         rb_rpp_thread_advance(t, now);
-        rb_rpp_thread_read_cpu(t);
+        if (t->has_cpu_clock) rpp_thread_clocks_read(&t->clocks, cpu_ns);
     }
     atomic_store(&began_ns, now);
 }
 
-/* What it did until the lull began is known. */
+/* Until the lull began; or until the one before ended, where nothing was heard of the thread in between. */
+static uint64_t known_until(const rb_rpp_thread *t)
+{
+    return t->unheard_until_ns && !atomic_load(&t->ready_ns) ? t->unheard_until_ns : atomic_load(&began_ns);
+}
+
 void rb_rpp_lull_pass(rb_rpp_thread *t, uint64_t now)
 {
-    rb_rpp_thread_advance(t, atomic_load(&began_ns));
+    rb_rpp_thread_advance(t, known_until(t));
     t->phase = RB_RPP_BLOCKED;
     atomic_store(&t->ready_ns, 0);
     rpp_thread_clocks_pass_unseen(&t->clocks, now);
@@ -51,9 +58,10 @@ void rb_rpp_lull_pass(rb_rpp_thread *t, uint64_t now)
 
 void rb_rpp_lull_catch_up(rb_rpp_thread *t, uint64_t now)
 {
-    if (!has_run(t)) return; /* it still does what it did */
+    uint64_t cpu_ns = rb_rpp_thread_cpu_ns(t);
+    if (!has_run(t, cpu_ns)) return; /* it still does what it did */
     rb_rpp_lull_pass(t, now);
-    rpp_thread_clocks_fill(&t->clocks, now, rb_rpp_thread_cpu_ns(t));
+    rpp_thread_clocks_fill(&t->clocks, now, cpu_ns);
 }
 
 void rb_rpp_lull_end(uint64_t now)
@@ -64,6 +72,7 @@ void rb_rpp_lull_end(uint64_t now)
         if (t->ended) continue;
         rb_rpp_lull_catch_up(t, now);
         t->phase = t == current ? RB_RPP_RUNNING : RB_RPP_BLOCKED;
+        t->unheard_until_ns = t == current ? 0 : now;
         if (t == current) atomic_store(&t->resumed_ns, now);
     }
     rpp_stats_add(RPP_STAT_lull_ns, now - atomic_exchange(&began_ns, 0));

@@ -115,6 +115,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     atomic_store(&t->exited, false);
     atomic_store(&t->ignored, false);
     atomic_store(&t->ready_ns, 0);
+    t->unheard_until_ns = 0;
     atomic_store(&t->captured_ns, now_ns);
     t->has_timer = t->ticking = false;
     t->tid = 0;

@@ -40,6 +40,7 @@ typedef struct rb_rpp_thread {
     volatile bool busy;
     _Atomic bool exited, ignored;
     _Atomic uint64_t ready_ns;    /* when it asked for the GVL; 0: it has not */
+    uint64_t unheard_until_ns;    /* it may have asked before then, when nobody listened; 0: it has been heard since */
     _Atomic uint64_t captured_ns; /* last capture while running, or its birth */
     _Atomic uint64_t resumed_ns;  /* when it began to run */
     clockid_t cpu_clock;

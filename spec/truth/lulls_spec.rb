@@ -134,6 +134,23 @@ RSpec.describe "Lulls" do
     end
   end
 
+  # Of fifty threads that wait for the GVL, few get it between two lulls: the others were not heard to ask for it.
+  it "know who waits since before they ended" do
+    waiting = [1, 0.001].map do |overhead_limit|
+      program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, overhead_limit:)
+        Truth.profile do
+          storm = Array.new(50) { Thread.new { RperfPush.label(in: "storm") { Thread.pass until $done } } }
+          sleep 0.1 until RperfPush.stats[:windows_sealed] > 3
+          $done = true
+          storm.each(&:join)
+        end
+      RUBY
+      samples = program.samples.select { |sample| sample.labels["in"] == "storm" }
+      samples.select { |sample| sample.state == :waiting }.sum(&:wall).fdiv(samples.sum(&:wall))
+    end
+    expect(waiting.last).to be_within(0.03).of(waiting.first)
+  end
+
   # The VM asks the thread that ran last to end it, and that one does not run again.
   it "end after all has become quiet" do
     program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, overhead_limit: 0.0005, upload_interval: 60)
