@@ -110,7 +110,7 @@ static void end_lull(void)
     rb_rpp_lull_end(rpp_monotonic_ns());
 }
 
-static void follow_budget(void)
+static void begin_or_end_lull(void)
 {
     if (!rb_rpp_lull_is_wanted()) {
         end_lull();
@@ -147,7 +147,7 @@ static void job(void *unused)
         if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet, RB_RPP_WINDOW_END);
     }
     if (all_work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
-    follow_budget();
+    begin_or_end_lull();
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
 
@@ -185,10 +185,10 @@ static rpp_overhead overhead(void)
 static void keep_to_budget(void)
 {
     pthread_mutex_lock(&budget_lock);
-    uint64_t before = budget.period_ns;
+    uint64_t before = budget.period_ns, now = rpp_monotonic_ns();
     rpp_overhead spent = overhead();
-    bool lull = rpp_budget_wants_lull(&budget, rpp_monotonic_ns(), spent.hooks_ns);
-    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), spent);
+    bool lull = rpp_budget_wants_lull(&budget, now, spent.hooks_ns);
+    uint64_t period = rpp_budget_look(&budget, now, spent);
     if (period != before) use_period(period);
     pthread_mutex_unlock(&budget_lock);
     /* Where threads share native ones, no CPU clock tells what one of them did meanwhile. */
