@@ -184,6 +184,7 @@ static void *collect(void *context)
     while (!done) {
         done = atomic_load(&c->traffic->done);
         rpp_sample_buffer_drain(c->traffic->buffer, look, &c->seen);
+        sched_yield(); /* valgrind runs one thread at a time, and is not fair */
     }
     return NULL;
 }
