@@ -5,8 +5,8 @@ require "rbconfig"
 require "tempfile"
 require_relative "support/benchmark"
 
-# instructions.rb - what a hook and a capture execute, and whose code it is: counted by callgrind, so the same on any machine,
-# however busy. Needs valgrind, and the testing build (rake compile:testing).
+# instructions.rb - what a hook and a capture execute, and whose code it is: counted by callgrind, so nearly the same on any machine,
+# however busy: only when a hook reads the CPU clock depends on time. Needs valgrind, and the testing build (rake compile:testing).
 class Instructions < Benchmark
   TITLE = "Where the rest goes"
 
