@@ -124,6 +124,7 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
         return;
     }
     t->busy = true;
+    t->unheard_until_ns = 0;
     uint64_t unseen_ns = t->phase == RB_RPP_BLOCKED ? rb_rpp_thread_find_unseen_run(t) : 0;
     if (unseen_ns) {
         rb_rpp_thread_advance(t, now - unseen_ns);

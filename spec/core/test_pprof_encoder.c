@@ -243,10 +243,12 @@ TEST(frames_without_a_name_are_unknown)
 {
     test_window window = window_open();
     uint32_t app = window_frame(&window, "app", "app.rb", false), unnamed = window_frame(&window, NULL, NULL, false);
-    rpp_location stack[] = {{unnamed, 5}, {RPP_FRAME_NONE, 0}, {4000000000u, 0}, {app, 1}, {RPP_FRAME_TRUNCATED, 0}};
-    window_add(&window, (rpp_sample){.cpu_ns = 1}, stack, 5, NULL);
+    rpp_location stack[] = {{unnamed, 5}, {RPP_FRAME_NONE, 0},     {4000000000u, 0}, {4000000001u, 0},
+                            {app, 1},     {RPP_FRAME_TRUNCATED, 0}};
+    window_add(&window, (rpp_sample){.cpu_ns = 1}, stack, 6, NULL);
     pprof_model read = encode_default(&window);
-    CHECK_STR(stack_text(&read, sample_at(&read, 0)), "[unknown]:5;[unknown];[unknown];app:1;[truncated]");
+    CHECK_STR(stack_text(&read, sample_at(&read, 0)), "[unknown]:5;[unknown];[unknown];[unknown];app:1;[truncated]");
+    CHECK_INT(read.function_count, 5); /* all that no table knows is one, and takes no memory by its number */
     pprof_free(&read);
     window_close(&window);
 }

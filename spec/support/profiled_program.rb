@@ -74,6 +74,19 @@ class ProfiledProgram
     under_labels.group_by(&:thread).max_by { |_, group| group.sum(&:wall) }.first
   end
 
+  # @return [Integer] all wall time of the threads that have such a sample, in nanoseconds
+  def wall_of_threads(&wanted)
+    threads = samples.select(&wanted).map(&:thread).uniq
+    wall { |sample| threads.include?(sample.thread) }
+  end
+
+  # @return [Array<Float>] how much of each of these windows each of these threads has
+  def shares_of_windows(threads, windows)
+    threads.product(windows).map do |thread, window|
+      in_window(window).select { |sample| sample.thread == thread }.sum(&:wall).fdiv(window.duration_nanos)
+    end
+  end
+
   # @return [Hash{Object => Float}] shares of all CPU time, by what the block says of a sample
   def cpu_shares(&)
     total = samples.sum(&:cpu).to_f

@@ -20,6 +20,12 @@ module WithEachEngine
         let(:truth) { program.truth }
 
         class_exec(&examples)
+
+        it "ends without a word and without a loss" do
+          expect(program.status).to be_success
+          expect(program.log).to eq("")
+          expect(truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)
+        end
       end
     end
   end

@@ -6,7 +6,7 @@ require "rperf_push"
 # What a profiled program says of itself, by clocks that have nothing to do with the profiler's. Times in nanoseconds.
 module Truth
   CLOCK_OF_TASK = ->(tid) { (~tid << 3) | 6 } # as the kernel encodes "CPU time of the thread with this id"
-  TASKS = ->() { Dir.children("/proc/self/task").map(&:to_i) }
+  TASKS = -> { Dir.children("/proc/self/task").map(&:to_i) }
   VM_TASKS = TASKS.call - [Process.pid] # its timer thread
 
   @facts = Hash.new(0)
