@@ -13,18 +13,28 @@ Gem::Specification.new do |spec|
   TEXT
   spec.authors = ["The rperf-push authors"]
   spec.license = "MIT"
+  spec.homepage = "https://github.com/rperf-push/rperf-push"
   spec.required_ruby_version = ">= 3.3.1"
 
-  # ext/rperf_push/core/generated is there only while `rake build` packs the gem.
-  spec.files = Dir[
-    "lib/**/*.{rb,erb,html,css,js,tt}", "lib/**/USAGE",
-    "ext/rperf_push/**/*.{rb,c,h}",
-    "proto/*.{proto,options}", "bin/generate-proto",
-    "config/**/*.rb", "sig/**/*.rbs", "docs/**/*.md", "exe/*",
-    "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"
-  ]
+  # ext/rperf_push/core/generated and lib/rperf_push/page are there only while `rake build` packs the gem. Without the former,
+  # as from git or after `gem build`, extconf.rb generates it.
+  spec.files = Dir.glob(
+    [
+      "lib/**/*.{rb,erb,html,css,js,tt}", "lib/**/USAGE",
+      "ext/rperf_push/**/*.{rb,c,h}",
+      "proto/*.{proto,options}", "bin/generate-proto",
+      "config/**/*.rb", "sig/**/*.rbs", "docs/**/*.md", "exe/*",
+      "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"
+    ], base: __dir__
+  )
   spec.bindir = "exe"
-  spec.executables = Dir["exe/*"].map { |path| File.basename(path) }
+  spec.executables = ["rperf-push"]
   spec.extensions = ["ext/rperf_push/extconf.rb"]
-  spec.metadata = { "rubygems_mfa_required" => "true" }
+  spec.metadata = {
+    "bug_tracker_uri" => "#{spec.homepage}/issues",
+    "changelog_uri" => "#{spec.homepage}/blob/main/CHANGELOG.md",
+    "documentation_uri" => "#{spec.homepage}/tree/main/docs",
+    "source_code_uri" => "#{spec.homepage}/tree/main",
+    "rubygems_mfa_required" => "true"
+  }
 end

@@ -12,16 +12,7 @@ class Accuracy < Benchmark
   HZ = 200
   SLOWED = { base: nil, ruby: :triangle, c: :tr }.freeze
   THREADS = [1, 4].freeze
-  PEERS = {
-    "rperf-push, signal" => ["rperf_push", { engine: :signal, to_files: true }],
-    "rperf-push, safepoint" => ["rperf_push", { engine: :safepoint, to_files: true }],
-    "stackprof" => ["stackprof", {}],
-    "vernier" => ["vernier", {}],
-    "pf2" => ["pf2", {}],
-    "pyroscope" => ["pyroscope", { own_sink: true }],
-    "rperf" => ["rperf", {}],
-    "ruby-prof" => ["ruby_prof", {}]
-  }.freeze
+  PEERS = { **Peers::READABLE, "ruby-prof" => ["ruby_prof", {}] }.freeze
 
   private
 
@@ -71,7 +62,7 @@ class Accuracy < Benchmark
     points = ->(number) { format("%.1f", number) }
     moves = %i[ruby c].map { |which| runs[:base].zip(runs[which]).map { |base, slowed| slowed.moved_since(base, SLOWED[which]) } }
     [points[Statistics.median(all.map(&:mean))], points[all.map(&:worst).max],
-     *moves.map { |pairs| format("%+.1f / %+.1f", *%i[seen true].map { |side| Statistics.median(pairs.map { |move| move[side] }) }) },
+     *moves.map { |pairs| format("%+.1f / %+.1f", *%i[seen was].map { |side| Statistics.median(pairs.map { |move| move[side] }) }) },
      points[moves.flatten.map { |move| move[:elsewhere] }.max], points[Statistics.median(all.map(&:lost))]]
   end
 end

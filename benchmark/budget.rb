@@ -23,13 +23,16 @@ class Budget < Benchmark
     results = @runner.measure(wanted(cases), rounds: rounds(3))
     return "Nothing to compare with." unless results.key?("none")
 
-    ["50 threads at stack depth 500 that pass the GVL on and on, 1000 Hz asked for. *Measured*: `overhead_ns` over wall time; of " \
-     "that, hooks (threads, GC), which no period changes; for a part of the time they are silent. Target: 1 %.", table(results)].join("\n\n")
+    ["50 threads at stack depth 500 that pass the GVL on and on, with a frequency of 1000 Hz. *Measured* is `overhead_ns` over wall " \
+     "time; *of that hooks* is the part of hooks (threads, GC), which does not depend on the period; *silent* is the share of time in " \
+     "lulls. Target: 1 %.",
+     table(results)].join("\n\n")
   end
 
   def table(results)
     base = results["none"].map { |run| run[:cpu] }
-    table = Table.new("", "CPU s", "ratio", "measured, % of a core", "of that hooks, %", "silent, % of the time", "Hz in force", "captures a second")
+    table = Table.new("", "CPU s", "ratio", "measured, % of a core", "of that hooks, %", "silent, % of the time", "Hz in force",
+                      "captures a second")
     results.each do |name, runs|
       cpu = runs.map { |run| run[:cpu] }
       table << [name, format("%.2f", Statistics.median(cpu)),

@@ -19,9 +19,10 @@ class Capture < Benchmark
   def sections
     at_best = @runner.measure(wanted(hot_cases), rounds: rounds(5))
     usual = @runner.measure(wanted(cases), rounds: rounds(5))
-    ["One after the other, hot; one system call in each reads the thread's CPU clock.", hot_table(at_best),
-     "As they come: `overhead_ns / samples_captured` of `RperfPush.stats`, from the first instruction of the handler to the last. " \
-     "It reads that clock and sets the timer again, another system call, and the interrupt before it has left the caches cold.",
+    ["Captures run one after the other, with hot caches; each reads the thread's CPU clock with one system call.", hot_table(at_best),
+     "Captures in a real run: `overhead_ns / samples_captured` of `RperfPush.stats`, from the first instruction of the handler to " \
+     "the last. The handler reads the CPU clock and sets the timer again, which is another system call, and the interrupt before it " \
+     "leaves the caches cold.",
      table(usual)].join("\n\n")
   end
 

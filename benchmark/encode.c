@@ -1,17 +1,20 @@
 /* encode.c - what encoding and compressing one large window costs: bytes, CPU time and memory, for each level of gzip.
  *
  * The window: 34,000 stacks of depth 150 over 20,000 frames, from a made-up program in which each method calls a few
- * others, so that stacks share their root sides as real ones do. Usage: encode [stacks [depth [frames]]]
+ * others, so that stacks share their root sides as real ones do. Usage: encode [stacks [depth [frames [endpoints]]]]
+ * With endpoints, what it costs as well to send the window as one series for each (Parca), beside one profile with labels.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
-#include "clock.h"
-#include "gzip_sink.h"
-#include "pprof_encoder.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/gzip_sink.h"
+#include "base/stats.h"
+#include "delivery/exporter.h"
+#include "pprof/pprof_encoder.h"
 
 #define ROUNDS 5
 
@@ -82,7 +85,8 @@ static rpp_location callee(rpp_location caller, uint32_t level, uint64_t choice,
     return (rpp_location){RPP_FRAME_FIRST + frame, 10 + frame % 400};
 }
 
-static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frames)
+/* Each stack is of one endpoint; without any it has no labels. */
+static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frames, uint32_t endpoints)
 {
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     rpp_location *down = rpp_calloc(depth, sizeof *down), *up = rpp_calloc(depth, sizeof *up);
@@ -100,7 +104,12 @@ static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frame
                              .thread_seq = 1 + i % 16,
                              .depth = depth,
                              .state = (uint8_t)(i % 5 ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED)};
+        char endpoint[32];
+        int length = snprintf(endpoint, sizeof endpoint, "GET /%" PRIu32, endpoints ? i % endpoints : 0);
+        rpp_label label = {"endpoint", endpoint, 8, (uint32_t)length};
+        if (endpoints) must(rpp_label_set_merge(NULL, &label, 1, &sample.labels), "labels");
         must(rpp_profile_add(profile, &sample, up), "a sample");
+        rpp_label_set_release(sample.labels);
     }
     rpp_profile_seal(profile, rpp_realtime_ns(), 10 * RPP_NS_PER_S);
     rpp_free(down);
@@ -145,6 +154,24 @@ static uint64_t measure(const window_under_test *window, int level, uint64_t *by
     return best;
 }
 
+static void report_export(const char *what, rpp_profile *profile, const rpp_frame_names *names,
+                          const rpp_settings *settings, rpp_backend_limits limits)
+{
+    rpp_payload_queue *queue = rpp_payload_queue_new(1000, SIZE_MAX);
+    rpp_exporter *exporter = queue ? rpp_exporter_new(settings, names, queue, &limits, true) : NULL;
+    if (!exporter) must(RPP_NO_MEMORY, "the exporter");
+    rpp_stats_reset();
+    forget_peak();
+    long before = status_kib("VmRSS:");
+    rpp_exporter_export(exporter, profile);
+    printf("%-17s %.1f ms CPU, %" PRIu64 " payloads, %" PRIu64 " bytes (%" PRIu64 " raw), %ld KiB more than before\n",
+           what, (double)rpp_stats_get(RPP_STAT_encode_cpu_ns) / 1e6, rpp_stats_get(RPP_STAT_payloads_sealed),
+           rpp_stats_get(RPP_STAT_bytes_compressed), rpp_stats_get(RPP_STAT_bytes_encoded),
+           status_kib("VmHWM:") - before);
+    rpp_exporter_free(exporter);
+    rpp_payload_queue_free(queue);
+}
+
 static uint32_t argument(int argc, char **argv, int at, uint32_t otherwise)
 {
     return argc > at ? (uint32_t)strtoul(argv[at], NULL, 10) : otherwise;
@@ -153,10 +180,10 @@ static uint32_t argument(int argc, char **argv, int at, uint32_t otherwise)
 int main(int argc, char **argv)
 {
     uint32_t stacks = argument(argc, argv, 1, 34000), depth = argument(argc, argv, 2, 150);
-    uint32_t frames = argument(argc, argv, 3, 20000);
+    uint32_t frames = argument(argc, argv, 3, 20000), endpoints = argument(argc, argv, 4, 0);
     rpp_settings *settings = rpp_settings_new();
     if (!settings) must(RPP_NO_MEMORY, "settings");
-    window_under_test window = {make_profile(stacks, depth, frames), make_names(frames), {0}};
+    window_under_test window = {make_profile(stacks, depth, frames, 0), make_names(frames), {0}};
     window.options = (rpp_pprof_options){.mode = RPP_MODE_CPU | RPP_MODE_WALL,
                                          .period_ns = RPP_NS_PER_S / 99,
                                          .settings = settings,
@@ -179,6 +206,13 @@ int main(int argc, char **argv)
         uint64_t taken = measure(&window, level, &compressed);
         printf("encode + gzip -%d  %.1f ms CPU (gzip %.1f), %" PRIu64 " bytes\n", level, (double)taken / 1e6,
                ((double)taken - (double)encoding) / 1e6, compressed);
+    }
+    if (endpoints) {
+        settings->max_label_values = endpoints;
+        report_export("one profile", make_profile(stacks, depth, frames, endpoints), window.names, settings,
+                      (rpp_backend_limits){0});
+        report_export("series", make_profile(stacks, depth, frames, endpoints), window.names, settings,
+                      (rpp_backend_limits){.max_series = 1000, .max_series_raw_bytes = 8u << 20}); /* Parca's */
     }
     rpp_profile_free(window.profile);
     rpp_frame_names_free(window.names);

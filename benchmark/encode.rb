@@ -20,7 +20,7 @@ class Encode < Benchmark
     output, status = Open3.capture2e(File.join(BUILD, "encode"), *arguments)
     raise output unless status.success?
 
-    ["Off the GVL, in the collector's thread. Target: at most 220 ms of CPU with gzip, at most 8 MiB of memory more.",
+    ["This runs off the GVL, in the collector's thread. Target: at most 220 ms of CPU with gzip, at most 8 MiB of additional memory.",
      "```\n#{output.chomp}\n```"].join("\n\n")
   end
 

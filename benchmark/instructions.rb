@@ -17,8 +17,23 @@ class Instructions < Benchmark
     require "rperf_push"
     require "#{__dir__}/support/depth"
     require "#{__dir__}/workloads/pipe"
-    RperfPush.start(frequency: 99, mode: %i[cpu wall], engine: :safepoint, lines: true)
+    RperfPush.start(frequency: 99, mode: %i[cpu wall], engine: :signal, lines: true)
   RUBY
+
+  SPANS = [200, 1200].freeze # in a row: what the first ones take longer falls out of the difference
+  # Without the GC, whose turn comes by chance.
+  SPANS_PREAMBLE = <<~RUBY
+    require "rperf_push"
+    require "opentelemetry/sdk"
+    def trace(spans) = $tracer.in_span("span") { trace(spans - 1) if spans > 1 }
+    def begin_tracing
+      OpenTelemetry::SDK.configure { |config| config.add_span_processor(OpenTelemetry::SDK::Trace::SpanProcessor.new) }
+      $tracer = OpenTelemetry.tracer_provider.tracer("benchmark")
+      GC.disable
+    end
+  RUBY
+  INTEGRATION = 'require "rperf_push/opentelemetry"; '
+  ON = "RperfPush.start(frequency: 1, mode: :wall, engine: :safepoint); "
 
   # Whose it is, by the file of the source or the library.
   OWNERS = { "rperf-push" => %r{/rperf_push/}, "C library" => %r{\A\./|/(libc|ld-linux)}, "Ruby" => // }.freeze
@@ -29,7 +44,25 @@ class Instructions < Benchmark
     table = Table.new("", "instructions", *OWNERS.keys)
     table << ["a GVL release, three hooks", *shares(release)]
     [1, 100, 200].each { |depth| table << ["a capture at depth #{depth}, with lines", *shares(capture(depth))] }
-    ["System calls are counted up to the kernel's door only: see `capture.rb` for what the CPU clock takes.", table].join("\n\n")
+    ["System calls are counted up to the kernel's door only: see `capture.rb` for what the CPU clock takes.", table, spans].join("\n\n")
+  end
+
+  # What `rperf_push/opentelemetry` adds to a span, in the interpreter.
+  def spans
+    table = Table.new("instructions of", "OpenTelemetry alone", "with span_id, nothing runs", "with span_id, profiled")
+    traces = ["", INTEGRATION, INTEGRATION + ON].map { |setup| [1, 2].map { |spans| trace(setup, spans) } }
+    table << ["a local root span", *traces.map { |root, _| format("%.0f", root) }]
+    table << ["a span below it", *traces.map { |root, both| format("%.0f", both - root) }]
+  end
+
+  # @return [Float] instructions of a trace of so many spans
+  def trace(setup, spans)
+    turns = quick? ? [20, 40] : SPANS
+    first, last = turns.map do |number|
+      code = "#{setup}begin_tracing; Array.new(#{number}).map! { trace(#{spans}) }"
+      count("rb_ary_collect_bang", "lib", code, preamble: SPANS_PREAMBLE).values.sum
+    end
+    (last - first).fdiv(turns.last - turns.first)
   end
 
   # @return [Hash{String => Float}] instructions of one, by owner
@@ -50,11 +83,11 @@ class Instructions < Benchmark
   end
 
   # @return [Hash{String => Integer}] instructions within the function, by owner
-  def count(function, library, code)
+  def count(function, library, code, preamble: PREAMBLE)
     @progress.at("callgrind: #{function}")
     Tempfile.create("callgrind") do |file|
       run("valgrind", "--tool=callgrind", "--callgrind-out-file=#{file.path}", "--toggle-collect=#{function}",
-          RbConfig.ruby, "-I", File.join(ROOT, library), "-I", File.join(ROOT, "lib"), "-e", PREAMBLE + code)
+          RbConfig.ruby, "-I", File.join(ROOT, library), "-I", File.join(ROOT, "lib"), "-e", preamble + code)
       by_owner(run("callgrind_annotate", "--auto=no", "--threshold=100", file.path))
     end
   end

@@ -21,7 +21,7 @@ class MinorGc < Benchmark
   def sections
     program = quick? ? { methods: 200, stacks: 100, depth: 20 } : PROGRAM
     cases = Peers.cases(PEERS, workload: "minor_gcs", count: 200, warm_up: 1, hz: 1000, arguments: program,
-                        environment: Runner::LARGE_HEAP, flags: @settings.flags)
+                               environment: Runner::LARGE_HEAP, flags: @settings.flags)
     results = @runner.measure(wanted(cases), rounds: rounds(3))
     return "Nothing to compare with." unless results.key?("none")
 

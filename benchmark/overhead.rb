@@ -40,12 +40,13 @@ class Overhead < Benchmark
   def cases(scene)
     count = quick? ? scene.count / 50 : scene.count
     Peers.cases(scene.peers, workload: scene.workload, count:, warm_up: count / 10, hz: scene.hz, environment: scene.environment,
-                flags: @settings.flags)
+                             flags: @settings.flags)
   end
 
   def table(scene, results)
     base = results.fetch("none")
-    table = Table.new("", "CPU s", "ratio", "quartiles", "of the best runs", *("added µs per #{scene.per.first}, median / best" if scene.per),
+    table = Table.new("", "CPU s", "ratio", "quartiles", "of the best runs",
+                      *("added µs per #{scene.per.first}, median / best" if scene.per),
                       "GC runs (major)", "GC s", "memory grew, MB", "at stop, ms")
     results.each { |name, runs| table << row(name, runs, base, scene) }
     table

@@ -22,7 +22,7 @@ class Rotation < Benchmark
     program = quick? ? SMALL_PROGRAM : PROGRAM
     peers = PEERS.transform_values { |profiler, settings| [profiler, settings.merge(interval: window)] }
     cases = Peers.cases(peers, workload: "rotating", count: 0, hz: 1000, arguments: { window:, **program },
-                        environment: Runner::LARGE_HEAP.merge(JobWatchBuild.environment), flags: @settings.flags)
+                               environment: Runner::LARGE_HEAP.merge(JobWatchBuild.environment), flags: @settings.flags)
     results = @runner.measure(wanted(cases), rounds: rounds(3))
     [explanation(program), table(results), *totals(results)].join("\n\n")
   end

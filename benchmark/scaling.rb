@@ -49,7 +49,7 @@ class Scaling < Benchmark
       points.map { |hz, runs| [hz, share(runs) { |run| growth(run, :overhead_ns) / 1e9 }] }
     end
     section("Frequency", "Time in handlers, hooks and jobs, in % of a core, depth 100. A thread's own clock ticks with the kernel, " \
-                         "which makes at most 250 captures a second by signal here.", "Hz", "% of a core", series)
+                         "which allows at most 250 captures a second by signal here.", "Hz", "% of a core", series)
   end
 
   def burning(arguments, hz)

@@ -5,8 +5,11 @@
 #   demo.rb SECONDS files               profiles go to tmp/demo
 #   demo.rb SECONDS pyroscope           ... to a Pyroscope started here
 #   demo.rb SECONDS pyroscope URL       ... to the one at URL
+#
+# With --rails in front of that, it is the bookshop, a Rails application.
 
 require "fileutils"
+require_relative "support/bookshop_process"
 require_relative "support/profile_files"
 require_relative "support/profile_server"
 require_relative "support/shop_process"
@@ -20,7 +23,13 @@ class Demo
   CLIENTS = 8
   UPLOAD_SECONDS = 5
 
-  def initialize(seconds)
+  # Which application: its process, its profiles' name, its own methods.
+  Application = Struct.new(:process, :name, :own)
+  SHOP = Application.new(ShopProcess, "shop", /\AShop::/)
+  BOOKSHOP = Application.new(BookshopProcess, "bookshop", /\A(?:Product|Order|Invoice|Bookshop)|\Aapp\//)
+
+  def initialize(application, seconds)
+    @application = application
     @seconds = seconds
   end
 
@@ -32,7 +41,9 @@ class Demo
     raise Failed, "no samples arrived; see #{log_path}" if source.empty?
 
     say "Profiles: #{source.description}"
-    Summary.new(source).print(own: /\AShop::/)
+    Summary.new(source).print(own: @application.own)
+    raise Failed, "#{@failures}; see #{log_path}" if @failures
+
     look_further
   ensure
     finish
@@ -44,8 +55,8 @@ class Demo
   def finish = nil
 
   def serve
-    shop = ShopProcess.new({ "RPERF_PUSH_UPLOAD_INTERVAL" => UPLOAD_SECONDS.to_s, **environment }, log_path:)
-    say "The shop is open at #{shop.url}: #{CLIENTS} customers for #{@seconds} s, #{destination}"
+    shop = @application.process.new({ "RPERF_PUSH_UPLOAD_INTERVAL" => UPLOAD_SECONDS.to_s, **environment }, log_path:)
+    say "The #{@application.name} is open at #{shop.url}: #{CLIENTS} customers for #{@seconds} s, #{destination}"
     result = shop.serve(seconds: @seconds, clients: CLIENTS)
     say "Closing it."
     report(result, shop.stop, shop.complaints)
@@ -55,8 +66,17 @@ class Demo
 
   def report(result, stopped_well, complaints)
     say format("Served %<requests>d requests, %<rate>.0f/s, p50 %<p50_ms>.1f ms, p99 %<p99_ms>.1f ms, %<errors>d errors", result)
+    @failures = failures_in(result)
     say "The shop did not end by itself; see #{log_path}" unless stopped_well
     complaints.first(5).each { |complaint| say "  shop: #{complaint}" }
+  end
+
+  # nil: every request was answered as it should be.
+  def failures_in(result)
+    return if result[:errors].zero?
+
+    kinds = result[:error_kinds].map { |kind, count| "#{count} × #{kind}" }.join(", ")
+    "#{result[:errors]} requests failed (#{kinds})"
   end
 
   def log_path = File.join(DIRECTORY, "shop.log")
@@ -83,20 +103,20 @@ class FilesDemo < Demo
       Look further
         go tool pprof -http=127.0.0.1:8081 #{DIRECTORY}/*.pb.gz
         go tool pprof -top -sample_index=wall #{DIRECTORY}/*.pb.gz
-        go tool pprof -top -tagfocus='endpoint=GET /search' #{DIRECTORY}/*.pb.gz
-        go tool pprof -list=Shop::Catalog#search #{DIRECTORY}/*.pb.gz
+        go tool pprof -top -tagfocus='endpoint=GET /' #{DIRECTORY}/*.pb.gz
         go tool pprof -tags #{DIRECTORY}/*.pb.gz
+
+      See it: bin/with-ruby default bundle exec rperf-push view #{DIRECTORY}
     TEXT
   end
 end
 
 # Through a Pyroscope server, which is started here unless its address is given.
 class PyroscopeDemo < Demo
-  SERVICE = "shop"
   ARRIVAL_SECONDS = 15
 
-  def initialize(seconds, url)
-    super(seconds)
+  def initialize(application, seconds, url)
+    super(application, seconds)
     @url = url
   end
 
@@ -123,7 +143,7 @@ class PyroscopeDemo < Demo
 
   # Without the password that the URL may carry.
   def address = profiles(since: Time.now).url
-  def profiles(since:) = ProfileServer.new(@url, service: SERVICE, since:)
+  def profiles(since:) = ProfileServer.new(@url, service: @application.name, since:)
 
   # What a server has taken it may show a little later.
   def read
@@ -135,7 +155,7 @@ class PyroscopeDemo < Demo
 
   def look_further
     say ""
-    say "Look further: open #{address} and choose the service #{SERVICE}"
+    say "Look further: open #{address} and choose the service #{@application.name}"
     return unless @server && $stdout.tty?
 
     say "The server runs until Ctrl-C."
@@ -145,9 +165,10 @@ class PyroscopeDemo < Demo
   def finish = @server&.stop
 end
 
+application = ARGV.delete("--rails") ? Demo::BOOKSHOP : Demo::SHOP
 seconds, backend, url = ARGV
 begin
-  (backend == "pyroscope" ? PyroscopeDemo.new(Integer(seconds), url) : FilesDemo.new(Integer(seconds))).run
+  (backend == "pyroscope" ? PyroscopeDemo.new(application, Integer(seconds), url) : FilesDemo.new(application, Integer(seconds))).run
 rescue Demo::Failed, ShopProcess::Failed, ProfileServer::Failed => e
   warn "demo: #{e.message}"
   exit 1

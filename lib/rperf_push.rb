@@ -3,40 +3,51 @@
 require_relative "rperf_push/version"
 
 module RperfPush
-  # The C side. It leaves out of profiles what runs from this folder.
+  # The C extension. It leaves code from this folder out of profiles.
   module Native
     LIB_DIR = __dir__
   end
 end
 
 begin
-  # A packaged gem carries one library per Ruby series, a checkout or an installed gem the one that was just built.
+  # A checkout has one library for each Ruby series; a gem that was built at its installation has one.
   require "rperf_push/#{RUBY_VERSION[/\A\d+\.\d+/]}/rperf_push"
-rescue LoadError
+rescue LoadError => e
+  raise unless e.path&.start_with?("rperf_push/") # it is there, but a library of the system is not
+
   require "rperf_push/rperf_push"
 end
 require_relative "rperf_push/configuration"
 require_relative "rperf_push/configuration_error"
+require_relative "rperf_push/difference"
 require_relative "rperf_push/environment"
+require_relative "rperf_push/formats"
+require_relative "rperf_push/merge"
 require_relative "rperf_push/on_demand"
+require_relative "rperf_push/planted_stack"
+require_relative "rperf_push/rails_watch"
+require_relative "rperf_push/report"
+require_relative "rperf_push/start_line"
+require_relative "rperf_push/table"
 
-# A continuous profiler: every process samples its own CPU and wall time and pushes a pprof to a backend at every interval.
+# A continuous profiler: every process samples its own CPU and wall time and pushes a pprof to a backend in every interval.
 #
 #   RperfPush.configure do |config|
 #     config.application_name = "shop"
 #     config.server_address = "http://pyroscope:4040"
 #   end
 #
-# All of it may be called from any thread at any time, whether or not profiling runs.
+# All methods may be called from any thread at any time, whether or not profiling runs.
 module RperfPush
   class << self
-    # Starts profiling, or replaces the configuration that runs. Forked children carry the settings on.
+    # Starts profiling, or replaces the running configuration. Forked children inherit the settings.
     #
-    # A mistake never reaches the application: it becomes one line in the log, nothing is started, and what ran before
-    # runs on. Only what the block itself raises is passed through.
+    # A mistake raises nothing: it becomes one line in the log, nothing is started, and the previous session continues.
+    # Exceptions of the block itself are passed on. So is an interrupt of the call while it waits for the end of the previous
+    # session; then no session runs.
     #
-    # @yieldparam config [Configuration] fresh; what it is not told comes from the environment, then from the defaults
-    # @return [Boolean] true when the configuration is valid (it then runs, unless `enabled` is false)
+    # @yieldparam config [Configuration] a new one; options that it does not set come from the environment, then from the defaults
+    # @return [Boolean] true if the configuration is valid (it then runs, unless `enabled` is false)
     def configure(&block)
       configuration = configuration_from(&block)
       mistakes = apply(configuration)
@@ -44,11 +55,11 @@ module RperfPush
       mistakes.empty?
     end
 
-    # As {configure}, for whoever wants to hear of mistakes at once.
+    # The same as {configure}, but it raises an error if there are mistakes.
     #
     # @yieldparam config [Configuration]
     # @return [true]
-    # @raise [ConfigurationError] with all that is wrong, one line for each mistake
+    # @raise [ConfigurationError] with one line for each mistake
     def configure!(&block)
       mistakes = apply(configuration_from(&block))
       raise ConfigurationError, mistakes if mistakes.any?
@@ -56,47 +67,47 @@ module RperfPush
       true
     end
 
-    # Ends profiling: closes the window, sends what is left, ends the threads. `configure` may be called again afterwards.
-    # At the end of the process this happens by itself.
+    # Ends profiling: closes the window, sends the remaining profiles, ends the threads. `configure` may be called again afterwards.
+    # The end of the process calls it automatically. An interrupt (Timeout, Thread#raise, Ctrl-C, ...) ends the call and
+    # profiling at once; profiles that are not sent by then are lost and counted, or stay in the spool.
     #
-    # @param timeout [Numeric, nil] seconds to wait at the most; nil for the option `shutdown_timeout`
+    # @param timeout [Numeric, nil] the longest wait in seconds; nil means the option `shutdown_timeout`
     # @return [void]
     def shutdown(timeout: nil)
       Native.shutdown(timeout)
     end
 
-    # Closes the window now and waits until it is delivered.
+    # Closes the window now and waits until it is delivered. An interrupt ends only the wait.
     #
-    # @param timeout [Numeric] seconds to wait at the most
-    # @return [Boolean] false when it was not delivered in time, or nothing runs
+    # @param timeout [Numeric] the longest wait in seconds
+    # @return [Boolean] false if it was not delivered in time, or if nothing runs
     def flush(timeout: 5)
       Native.flush(timeout)
     end
 
-    # @return [Boolean] whether this process is being profiled
+    # @return [Boolean] whether this process profiles itself: by {configure}, or by {start}. What others record of it does not count
     def running?
-      Native.running?
+      Native.running? || Native.recording?
     end
 
-    # What the profiler did since this process began; docs/stats.md explains each entry.
+    # Statistics of the profiler since this process began; docs/stats.md explains each entry.
     #
-    # @return [Hash{Symbol => Integer, Float, String, Boolean, nil}] times in nanoseconds where the name ends in `_ns`
+    # @return [Hash{Symbol => Integer, Float, String, Boolean, nil}] names that end in `_ns` are nanoseconds
     def stats
       Native.stats
     end
 
     # Puts labels on the samples of this fiber, and of the fibers and threads it creates from now on.
     #
-    #   RperfPush.label(tenant: "acme") { import }   # until the block ends, however it ends
+    #   RperfPush.label(tenant: "acme") { import }   # until the block ends, also by an exception
     #   RperfPush.label(phase: "warm-up")            # from now on
     #   RperfPush.label(phase: nil)                  # no longer
     #
-    # They are laid over the labels that are there. Values are converted with `to_s`, copied, and cut to 200 bytes. While
-    # nothing is profiled they are not kept.
+    # They are merged into the existing labels. Values are converted with `to_s`, copied, and cut to 200 bytes. A fiber has
+    # at most 64 labels; more are left out and counted (`labels_dropped`). While nothing is profiled, labels are not kept.
     #
     # @param labels [Hash{Symbol, String => #to_s, nil}] nil removes the key
-    # @return [Object, nil] the block's value; nil without a block
-    # @raise [ArgumentError] when a fiber would have more than 64
+    # @return [Object, nil] the block's value, or nil without a block
     def label(**labels, &block)
       return Native.with_labels(labels, &block) if block
 
@@ -110,7 +121,7 @@ module RperfPush
     end
 
     # Profiles on demand, beside the continuous session if that runs. With a block: profiles it and returns its data.
-    # The end of the process ends it too; what nobody has asked for by then is dropped.
+    # It ends with the process; data that {stop} has not returned by then is dropped.
     #
     # @param frequency [Integer] Hz, 1..10,000
     # @param mode [Symbol, Array<Symbol>] :cpu, :wall, or both: then the weight is CPU time and wall time is under :values
@@ -118,41 +129,75 @@ module RperfPush
     # @param aggregate [Boolean] false keeps every capture, under :raw_samples
     # @param defer [Boolean] nothing is sampled, or paid for, outside of {profile} blocks
     # @param engine [Symbol] :auto, :signal, :safepoint
-    # @return [Hash, true] with a block what {stop} returns
+    # @param signal [false, Integer, nil] in rperf's words: false is engine :safepoint, a number engine :signal
+    # @param output [String, nil] where {stop} writes the data as well
+    # @param format [Symbol, nil] of the output; nil: what its extension says
+    # @param inherit [:fork, true, false] :fork: forked children carry the session on, as it was begun; a `start` of their own replaces it.
+    #   What those that have ended by then recorded is in what {stop} returns here, labelled with %pid; with aggregate: false it is not.
+    #   true: Ruby programs that are started do so, too; until the end RUBYOPT and RUBYLIB in ENV tell them. One that is killed
+    #   loses its last two seconds at the most
+    # @param verbose [Boolean] {stop} writes what was sampled, and the top functions, to standard error
+    # @return [Hash, true] with a block what {stop} returns. However the block ends, profiling ends with it; what an exception
+    #   leaves behind is dropped
     # @raise [RuntimeError] when it runs already; the first one goes on
     # @raise [ArgumentError]
-    def start(frequency: 1000, mode: :cpu, lines: false, aggregate: true, defer: false, engine: :auto)
-      OnDemand.start(frequency:, mode:, lines:, aggregate:, defer:, engine:)
-      return true unless block_given?
-
-      begin
-        yield
-      ensure
-        data = stop
-      end
-      data
+    def start(frequency: 1000, mode: :cpu, lines: false, aggregate: true, defer: false, engine: :auto, signal: nil, output: nil,
+              format: nil, verbose: false, inherit: :fork, &)
+      engine = OnDemand.engine_of(signal) unless signal.nil?
+      outcome = OnDemand::Outcome.new(output, format, verbose)
+      OnDemand.start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, inherit:, &)
     end
 
-    # Ends what {start} began.
+    # Ends the session that {start} began. If the call is interrupted (Timeout, Thread#raise, ...), the session continues, and
+    # `stop` may be called again.
     #
-    # @return [Hash, nil] nil when nothing ran. Weights and times in nanoseconds. :aggregated_samples has
+    # @return [Hash, nil] nil if nothing ran. Weights and times are nanoseconds. :aggregated_samples has
     #   [frames, weight, thread_seq, label_set_id] for each stack, thread and label set; frames are [path, label], leaf first;
-    #   label_set_id is the index in :label_sets. Waiting and GC are labels there: %GVL => blocked/wait, %GC => mark/sweep
+    #   label_set_id is the index in :label_sets. Waiting and GC are labels: %GVL => blocked/wait, %GC => mark/sweep
     def stop
-      OnDemand.complete(Native.stop)
+      OnDemand.stop
     end
 
-    # What {stop} would return now; profiling goes on.
+    # Returns what {stop} would return now; profiling continues.
     #
-    # @param clear [Boolean] begin anew after this
+    # @param clear [Boolean] starts again at zero afterwards; an interrupted call clears nothing
     # @return [Hash, nil]
     def snapshot(clear: false)
-      OnDemand.complete(Native.snapshot(clear))
+      OnDemand.snapshot(clear)
     end
 
-    # Samples while the block runs, all threads, and labels the calling one; only labels it when sampling is on anyway.
+    # Writes data to a file, whole or not at all.
     #
-    # @raise [RuntimeError] when {start} was not called
+    # @param path [String]
+    # @param data [Hash] as {stop} returns it
+    # @param format [Symbol, nil] :json, :pprof, :collapsed, :text; nil means the format of the extension (.json.gz, .json, .pb.gz,
+    #   .collapsed, .txt), or else pprof
+    # @return [Integer] bytes written
+    # @raise [ArgumentError] if there is no such format, or if the data is not a profile
+    # @raise [SystemCallError] if the file cannot be written; the old file is then unchanged
+    def save(path, data, format: nil)
+      AtomicFile.write(path.to_s, Formats.encode(data, path.to_s, format))
+    end
+
+    # Reads a file of {save}, of rperf, or a pprof or collapsed one of any producer: what is in it decides, not its name.
+    #
+    # @return [Hash] as {stop} returns it
+    # @raise [FormatError] with the file's name and what is wrong
+    def load(path)
+      Formats.load(path.to_s)
+    end
+
+    # What a JSON file begins with, of {save} or of rperf since 0.10. No more than that is read, however large the file is.
+    #
+    # @return [Hash, nil] :meta and :summary; nil for other files, and for those that cannot be read
+    def read_meta(path)
+      Formats.read_meta(path.to_s)
+    end
+
+    # Samples all threads while the block runs, and labels the calling thread. If sampling is already on, by {start} or by
+    # {configure}, it only labels.
+    #
+    # @raise [RuntimeError] when nothing runs
     # @raise [ArgumentError] without a block
     def profile(**labels, &block)
       raise ArgumentError, "profile needs a block" unless block
@@ -168,17 +213,12 @@ module RperfPush
 
     # @return [Array<String>] mistakes; when there are any, nothing was changed
     def apply(configuration)
-      given = configuration.given
-      texts = Environment.new(ENV).texts.except(*given.keys)
-      load_railtie
-      configuration.mistakes_among(Native.configure(given, texts, configuration.usable_logger))
-    end
-
-    # A Gemfile or a script may have had the gem loaded before Rails.
-    def load_railtie
-      require_relative "rperf_push/railtie" if defined?(::Rails::Railtie)
+      given, texts = configuration.over(Environment.new(ENV).texts)
+      mistakes = Native.configure(given, texts, configuration.usable_logger, configuration.own_mistakes)
+      StartLine.new(configuration).say if mistakes.empty?
+      mistakes
     end
   end
 end
 
-require_relative "rperf_push/railtie" if defined?(Rails::Railtie)
+RperfPush::RailsWatch.start

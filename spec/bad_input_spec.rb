@@ -30,6 +30,8 @@ RSpec.describe "A wrong configuration" do
     "frequency = BasicObject.new" => "frequency must be an integer from 1 to 1000, got a BasicObject",
     "backend = :pyroscop" => /\Abackend must be one of pyroscope, .*directory.*, got "pyroscop"\z/,
     "backend = :directory" => "directory must name a directory when backend is directory, got nothing",
+    "backend = :parca; config.directory = 'x'" =>
+      "directory must come with backend directory, or without a backend, got backend parca",
     "engine = :fast" => 'engine must be one of auto, signal, safepoint, got "fast"',
     "mode = :gpu" => 'mode must be cpu, wall, or both as cpu,wall, got "gpu"',
     "mode = []" => "mode must be cpu, wall, or both as cpu,wall, got nothing",
@@ -92,6 +94,21 @@ RSpec.describe "A wrong configuration" do
     expect(err).to include('RPERF_PUSH_FREQUENCY must be an integer from 1 to 1000, got "fast"').and match(/server_address|PYROSCOPE_SERVER_ADDRESS/)
   end
 
+  it "judges what the environment and the block say together" do
+    said = lambda do |block, **env|
+      out, err, = run_ruby("print RperfPush.configure { |config| #{block} }; RperfPush.flush", env: env.transform_keys { |key| "RPERF_PUSH_#{key.upcase}" })
+      [out, err[/not started: (.*)/, 1], Dir["#{tmpdir}/*.pb.gz"].size]
+    end
+    directory = "config.directory = #{tmpdir.inspect}"
+    wrong = "directory must come with backend directory, or without a backend, got backend pyroscope"
+    expect(said.("config.backend = :pyroscope", directory: tmpdir)).to eq(["false", wrong, 0])
+    expect(said.(directory, backend: "pyroscope")).to eq(["false", wrong, 0])
+    expect(said.("", directory: tmpdir)).to match(["true", nil, be >= 1])
+    expect(said.("config.backend = :directory", directory: tmpdir)).to match(["true", nil, be >= 2])
+    expect(said.(directory, backend: "directory")).to match(["true", nil, be >= 3])
+    expect(said.(directory)).to match(["true", nil, be >= 4])
+  end
+
   it "raises from configure! with all mistakes at once" do
     out, err, status = run_ruby(<<~'RUBY')
       begin
@@ -152,7 +169,7 @@ RSpec.describe "Configurations one after the other" do
       work
       print RperfPush.flush, own_threads
     RUBY
-    expect(out).to eq('true["rpp-collector", "rpp-uploader"]')
+    expect(out).to eq('true["rpp-collector", "rpp-control", "rpp-uploader"]')
     expect(files.keys).to contain_exactly("first", "second")
   end
 
@@ -178,6 +195,19 @@ RSpec.describe "Configurations one after the other" do
     RUBY
     expect(out).to eq("false[]true")
     expect(files.keys).to include("after")
+  end
+
+  it "may come 300 times in a row: threads, descriptors and memory stay level" do
+    out = run_with_go(<<~'RUBY')
+      def now = [own_threads, Dir.children("/proc/self/fd").size, Process.respond_to?(:warmup) && Process.warmup && File.read("/proc/self/statm").split[1].to_i * 4]
+      again = ->(times) { times.times { |number| go("same", enabled: number % 7 != 6) } }
+      again.(100)
+      before = now
+      again.(200)
+      after = now
+      p before.first(2) == after.first(2), after.last - before.last < 4096
+    RUBY
+    expect(out).to eq("true\ntrue\n")
   end
 
   it "may come in a forked child, which leaves the parent's alone" do
@@ -214,7 +244,7 @@ RSpec.describe "Configurations one after the other" do
       work
       print RperfPush.flush, own_threads
     RUBY
-    expect(out).to eq('true["rpp-collector", "rpp-uploader"]')
+    expect(out).to eq('true["rpp-collector", "rpp-control", "rpp-uploader"]')
     expect(files.keys).to include("last")
   end
 end
@@ -227,7 +257,7 @@ RSpec.describe "The logger" do
       require "logger"
       require "stringio"
       RperfPush.configure! { |config| config.logger = (#{logger}) }
-      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 5
+      till = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
       Math.sqrt(2) while RperfPush.stats[:uploads_retried].zero? && Process.clock_gettime(Process::CLOCK_MONOTONIC) < till
       RperfPush.shutdown
       #{more}

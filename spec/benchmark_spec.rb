@@ -5,7 +5,7 @@ RSpec.describe "the benchmarks" do
   let(:program) { File.expand_path("../benchmark/overhead.rb", __dir__) }
 
   def run(*arguments)
-    run_program([RbConfig.ruby, program, *arguments], timeout: 120)
+    run_program([RbConfig.ruby, program, *arguments], timeout: 600)
   end
 
   it "measure a program without a profiler and with this one" do

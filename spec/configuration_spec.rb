@@ -63,6 +63,13 @@ RSpec.describe RperfPush::Configuration do
     expect(configuration.given).to eq("directory" => "tmp/profiles", "upload_interval" => 90.0, "overhead_limit" => 0.02)
   end
 
+  it "takes numbers and words for what is slow" do
+    [0.5, 2, :p95, "p95"].zip(["0.5", "2", :p95, "p95"]) do |written, read|
+      configuration.slow_requests = written
+      expect(configuration.given).to eq("slow_requests" => read)
+    end
+  end
+
   it "still refuses what is no option at all" do
     expect { configuration.start_now }.to raise_error(NoMethodError)
     expect(configuration).to respond_to(:frequency=)
@@ -71,15 +78,15 @@ end
 
 # What a mistake, a block and a logger do, without a profiler that would start and stop under the feet of other specs.
 RSpec.describe RperfPush, "configuration" do
-  before { allow(described_class::Native).to receive(:configure) { |given, texts, logger| answer(given, texts, logger) } }
+  before { allow(described_class::Native).to receive(:configure) { |given, texts, logger, known| answer(given, texts, logger, known) } }
 
   let(:mistakes_of_core) { [] }
   let(:calls) { [] }
   let(:logger) { instance_double("Logger", info: nil, warn: nil, error: nil) }
 
-  def answer(given, texts, logger)
+  def answer(given, texts, logger, known)
     calls << [given, texts, logger]
-    mistakes_of_core + (given.keys - described_class::Configuration::OPTIONS).map { |name| "unknown option \"#{name}\"" }
+    mistakes_of_core + (given.keys - described_class::Configuration::OPTIONS).map { |name| "unknown option \"#{name}\"" } + known
   end
 
   it "is true when the core takes it" do
@@ -103,11 +110,6 @@ RSpec.describe RperfPush, "configuration" do
                                     "unknown option \"tgas\""])
       expect(error.message).to eq(error.mistakes.join("\n"))
     }
-  end
-
-  it "leads from the names that other profilers use" do
-    expect { described_class.configure { |config| config.app_name = "shop" } }
-      .to output("[rperf-push] not started: unknown option \"app_name\" (did you mean application_name?)\n").to_stderr
   end
 
   it "refuses a logger that can not log, on standard error" do

@@ -118,7 +118,7 @@ RSpec.describe PyroscopeDouble do
     end
 
     it "answers late and stores at once" do
-      pyroscope.fault(delay: 0.3)
+      pyroscope.fault(delay: 2)
       answer = Thread.new { push }
       wait_until("the profile") { total == 1 }
       expect(answer).to be_alive
@@ -218,7 +218,7 @@ RSpec.describe PyroscopeDouble do
       push(good.sample(%w[a], [1, 1], "endpoint" => "GET /", "thread_seq" => 1))
       expect(pyroscope.violations).to be_empty
       expect(pyroscope.accepted.first).to have_attributes(labels: labels.to_a, time_nanos: good.message.time_nanos,
-                                                       headers: include("content-type" => "application/proto"))
+                                                          headers: include("content-type" => "application/proto"))
     end
 
     it "remembers what it refused" do

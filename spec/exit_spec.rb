@@ -2,6 +2,7 @@
 
 require "zlib"
 require_relative "support/burner"
+require_relative "support/scripted_server"
 require_relative "support/stress_program"
 
 # A session that nobody ended ends with the process, in order: when Ruby is gone, no thread of the profiler is left and no
@@ -54,6 +55,60 @@ RSpec.describe "The end of a process" do
     expect(out).to eq("false\n")
   end
 
+  # How it ends, and what the process that started it sees of that.
+  {
+    "exit(3)" => "exit(3)",
+    "abort" => "abort 'over'",
+    "an exception" => "raise 'over'",
+    "an exception in another thread" => "Thread.new { Thread.current.abort_on_exception = true; raise 'over' }; sleep",
+    "SIGTERM" => "Process.kill(:TERM, $$); sleep",
+    "SIGINT" => "Process.kill(:INT, $$); sleep",
+    "exit! in an end proc" => "at_exit { exit!(4) }"
+  }.each do |title, ending|
+    it "is the same as without a profiler, and delivers what is left: #{title}" do
+      seen = [true, false].map do |enabled|
+        code = "#{continuous.sub("config|", "config| config.enabled = #{enabled};")}; Burner.sleep_without_gvl(0.05)\n#{ending}"
+        # Threads are known by their addresses.
+        arguments = ["-I", BurnerExtension.load_path, "-r", "burner"]
+        out, err, status = run_ruby(code, arguments:)
+        [out, err.gsub(/0x\h+/, ""), status.exitstatus, status.termsig]
+      end
+      expect(seen.first).to eq(seen.last)
+      expect(Dir[File.join(tmpdir, "*.pb.gz")].size).to eq(title.include?("exit!") ? 0 : 1)
+    end
+  end
+
+  it "frees what Ruby frees with RUBY_FREE_AT_EXIT=1, and is none the worse for it" do
+    env = { "RUBY_FREE_AT_EXIT" => "1" }
+    code = "#{continuous}; RperfPush.start; Thread.new { Burner.sleep_without_gvl(0.05) }.join; fork { exit }; Process.wait"
+    out, err, status = run_ruby(code, env:, arguments: ["-W:no-experimental", "-I", BurnerExtension.load_path, "-r", "burner"])
+    expect([out, err.lines.grep_v(/Free at exit is experimental/), status.exitstatus]).to eq(["", [], 0])
+    expect(Dir[File.join(tmpdir, "*.pb.gz")]).not_to be_empty
+  end
+
+  # The first end proc is called last of all.
+  it "says which server did not answer, in the log and in last_error" do
+    server = ScriptedServer.new { |socket| IO.copy_stream(socket, File::NULL) }
+    started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    _, err, status = run_ruby(<<~RUBY, require_gem: false, arguments: ["-I", BurnerExtension.load_path, "-r", "burner"])
+      at_exit { $stderr.puts "last_error: \#{RperfPush.stats[:last_error]}" }
+      require "rperf_push"
+      RperfPush.configure! { |config| config.server_address = #{server.url.inspect}; config.shutdown_timeout = 0.5 }
+      Burner.sleep_without_gvl(0.05)
+      Process.kill(:TERM, $$)
+      sleep
+    RUBY
+    expect(Process.clock_gettime(Process::CLOCK_MONOTONIC) - started).to be < 15
+    expect(status.termsig).to eq(Signal.list["TERM"])
+    # The request has what is left of the shutdown's time, so that either may be over first.
+    unanswered = "upload to pyroscope failed: no answer from 127.0.0.1:#{server.port} within 0.5 s"
+    expect(err).to include("the shutdown timeout of 0.5 s passed before all was sent; profiles lost: 1")
+      .or include(unanswered).and(include("it may have been stored and is not sent again"))
+    expect(err[/^last_error: .*/]).to include("127.0.0.1:#{server.port}")
+  ensure
+    server&.stop
+  end
+
   it "keeps what is logged after it from Ruby" do
     skip "needs rake compile:testing" unless StressProgram.built?
     out = run_to_the_end(<<~RUBY, libraries: [StressProgram::TESTING_LIB])
@@ -65,7 +120,7 @@ RSpec.describe "The end of a process" do
         config.logger = Logger.new($stdout)
         config.shutdown_timeout = 0.1
       end
-      Burner.heavy(0.05)
+      Burner.sleep_without_gvl(0.05)
     RUBY
     expect(out).to include("profiles lost: 1")
   end

@@ -87,13 +87,20 @@ RSpec.describe RperfPush, ".label" do
     described_class.label(request: "mine") { expect(other.resume).to eq(request: "other") }
   end
 
-  it "takes 64 labels and refuses more, leaving those that were there" do
+  it "takes 64 labels, leaves more of them out, and counts those; what is there already stays" do
+    before = described_class.stats[:labels_dropped]
     many = (1..64).to_h { |number| [:"label_#{number}", number] }
     described_class.label(**many) do
-      expect { described_class.label(more: 1) { raise "not reached" } }.to raise_error(ArgumentError, "more than 64 labels")
+      described_class.label(more: 1, label_1: 2) do
+        expect(described_class.labels.values_at(:more, :label_1)).to eq([nil, "2"])
+      end
+      expect(described_class.labels.size).to eq(64)
+    end
+    described_class.label(**(1..1_000).to_h { |number| [:"label_#{number}", number] }) do
       expect(described_class.labels.size).to eq(64)
     end
     expect(described_class.labels).to eq({})
+    expect(described_class.stats[:labels_dropped] - before).to eq(1 + 936)
   end
 
   it "refuses what has no text, leaving those that were there" do

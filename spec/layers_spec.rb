@@ -1,14 +1,55 @@
 # frozen_string_literal: true
 
+require "tsort"
+require_relative "support/include_graph"
+
 RSpec.describe "ext/rperf_push/core" do
-  root = File.expand_path("../ext/rperf_push/core", __dir__)
+  # Each room includes of the rooms before it only.
+  rooms = %w[base settings sampling profile pprof http backends spool delivery control]
+  graph = IncludeGraph.new(File.expand_path("../ext/rperf_push/core", __dir__))
 
   it "has never heard of Ruby" do
-    sources = Dir["#{root}/*.{c,h}"]
-    expect(sources).not_to be_empty
-    heard = sources.flat_map do |path|
+    expect(graph.sources).not_to be_empty
+    heard = graph.sources.flat_map do |path|
       File.readlines(path).grep(/\bVALUE\b|\brb_[a-z]|\bRUBY_|#\s*include\s*[<"]ruby/).map { |line| "#{File.basename(path)}: #{line.strip}" }
     end
     expect(heard).to eq([])
+  end
+
+  it "is rooms, each of which says what comes in and what goes out" do
+    expect(graph.rooms).to match_array(rooms)
+    rooms.each { |room| expect(File.read("#{graph.root}/#{room}/README.md")).to include("**In**", "**Out**") }
+  end
+
+  it "has arrows between rooms in one direction" do
+    upward = graph.arrows.select { |from, to| rooms.index(to.room) > rooms.index(from.room) }
+    expect(upward).to eq([])
+  end
+
+  it "has no circle of includes" do
+    expect(graph.circles).to eq([])
+  end
+
+  it "names each file it includes with its room" do
+    expect(graph.unknown).to eq([])
+  end
+end
+
+RSpec.describe "ext/rperf_push" do
+  graph = IncludeGraph.new(File.expand_path("../ext", __dir__), beside: true)
+
+  it "has no circle of includes" do
+    expect(graph.arrows.size).to be > 50
+    expect(graph.circles).to eq([])
+  end
+
+  it "begins each header with its name, what it is, who may call it, and who owns what" do
+    headers = Dir[File.expand_path("../ext/rperf_push/**/*.h", __dir__)].grep_v(%r{/generated/})
+    expect(headers.size).to be > 100
+    incomplete = headers.reject do |path|
+      comment = File.read(path)[%r{\A/\* #{Regexp.escape(File.basename(path))} - .*?\*/}m].to_s
+      ["Threads   ", "Ownership "].all? { |part| comment.include?("\n * #{part}") }
+    end
+    expect(incomplete.map { |path| File.basename(path) }).to eq([])
   end
 end

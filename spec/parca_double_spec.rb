@@ -104,7 +104,7 @@ RSpec.describe ParcaDouble do
     end
 
     context "with less time" do
-      let(:options) { { request_timeout: 0.2 } }
+      let(:options) { { request_timeout: 1 } }
 
       it "is a request that comes in too slowly" do
         TCPSocket.open("127.0.0.1", URI(parca.url).port) do |socket|
@@ -153,8 +153,11 @@ RSpec.describe ParcaDouble do
 
     it "is pointed at when other tools would not like it" do
       good.message.function.first.system_name = good.message.function.first.name
-      writer.send_body(RawWrite.request([[labels.merge("größe" => "1"), good.gzip], [labels.except("service_name"), good.gzip]]))
-      expect(parca.violations).to include(/repeats its name/, /"größe" is not legal/, "2 series in one request", "no service_name")
+      writer.send_body(RawWrite.request([[labels.merge("größe" => "1"), good.gzip], *[[labels.except("service_name"), good.gzip]] * 2]))
+      expect(parca.violations).to include(/repeats its name/, /"größe" is not legal/, "no service_name",
+                                          "two series of the same labels in one request")
+      write(PprofBuilder.new.sample(%w[a], [1, 1], "endpoint" => "GET /"))
+      expect(parca.violations).to include("labels of samples, which are lost here")
     end
   end
 

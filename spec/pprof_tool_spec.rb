@@ -50,7 +50,7 @@ RSpec.describe "go tool pprof" do
   # "0.61s" or "612.34ms", in seconds
   def seconds(text)
     number, unit = text.match(/([\d.]+)(ns|us|µs|ms|s)/).captures
-    number.to_f * { "s" => 1, "ms" => 1e-3 }.fetch(unit, 1e-6)
+    number.to_f * { "s" => 1, "ms" => 1e-3, "ns" => 1e-9 }.fetch(unit, 1e-6)
   end
 
   # name => [flat, cum] in seconds
@@ -62,7 +62,7 @@ RSpec.describe "go tool pprof" do
     expect(@files).to all(match(%r{/work-\d{8}T\d{6}\.\d{3}Z-\d+-\d+\.pb\.gz\z}))
   end
 
-  it "ranks methods by CPU time with -top, without being told which type" do
+  it "ranks methods by CPU time with -top, without being told which type", :measures do
     out = pprof("-top", "-nodecount=100", "-nodefraction=0")
     expect(out).to match(/^Type: cpu$/).and match(/^rperf-push \d/)
     rows = table(out)
@@ -73,13 +73,13 @@ RSpec.describe "go tool pprof" do
     expect(rows.keys.first).to eq("Work#burn").or eq("Process.clock_gettime")
   end
 
-  it "shows waiting with -sample_index=wall" do
+  it "shows waiting with -sample_index=wall", :measures do
     rows = table(pprof("-top", "-sample_index=wall"))
     expect(rows["Work#wait"].last).to be_within(0.1).of(0.4)
     expect(rows["Kernel#sleep"].first).to be_within(0.1).of(0.4)
   end
 
-  it "shows times beside the source with -list" do
+  it "shows times beside the source with -list", :measures do
     out = pprof("-list=Work#search")
     line = out.lines.find { |text| text.include?("burn(seconds)") }
     expect(seconds(line.split[1])).to be_within(0.15).of(0.6)
@@ -94,7 +94,7 @@ RSpec.describe "go tool pprof" do
     expect(out).to match(/thread_seq: Total .*: 1$/m)
   end
 
-  it "keeps what a label leads to with -tagfocus" do
+  it "keeps what a label leads to with -tagfocus", :measures do
     rows = table(pprof("-top", "-tagfocus=endpoint=GET /search"))
     expect(rows["Work#search"].last).to be_within(0.15).of(0.6)
     expect(rows).not_to include("Work#render")

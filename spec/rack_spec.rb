@@ -8,7 +8,7 @@ RSpec.describe RperfPush::Endpoint do
   {
     "/" => "/", "" => "/", "/users" => "/users", "/users/" => "/users", "//users" => "/users", "/users/42" => "/users/:id",
     "/users/42/posts/2024-12-31" => "/users/:id/posts/:id",
-    "/orders/550e8400-e29b-41d4-a716-446655440000" => "/orders/:id",
+    "/orders/550e8400-e29b-41d4-a716-446655440000" => "/orders/:uuid", "/orders/550E8400-E29B-41D4-A716-446655440000.pdf" => "/orders/:uuid.pdf",
     "/commits/deadbeef12" => "/commits/:id", "/commits/#{"abcdef" * 6}" => "/commits/:id",
     "/sessions/Zm9vYmFyMTIzNDU2Nzg5MA" => "/sessions/:id",
     "/posts/42-how-to-profile" => "/posts/:id", "/orders/42.json" => "/orders/:id.json", "/orders.json" => "/orders.json",
@@ -49,6 +49,7 @@ end
 
 RSpec.describe RperfPush::RackMiddleware do
   include Rack::Test::Methods
+
   include_context "while profiling runs"
 
   let(:options) { {} }
@@ -112,7 +113,7 @@ RSpec.describe RperfPush::RackMiddleware do
   context "when there are too many labels already" do
     let(:many) { (1..64).to_h { |number| [:"label_#{number}", number] } }
 
-    it "serves the request once, without its own" do
+    it "serves the request once, with theirs" do
       RperfPush.label(**many) { get "/" }
       expect(last_response.body).to eq("ok")
       expect(seen.map(&:size)).to eq([64])

@@ -1,10 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "../lib/rperf_push/git"
 Dir[File.join(__dir__, "support", "helpers", "*.rb")].each { |file| require file }
+
+# What the specs read is UTF-8, whatever the locale. The programs that they start have the locale of the run.
+Encoding.default_external = Encoding::UTF_8
+
+# Where a CI runs the specs, its commit is not to be among the tags of their programs.
+RperfPush::Git::PLACES.each { |place| ENV.delete(place.commit) }
 
 RSpec.configure do |config|
   config.include Patience
   config.include RubyProgram
+  config.include SamplingError
   config.include TemporaryFolder
   config.extend WithEachEngine
 
@@ -15,6 +23,7 @@ RSpec.configure do |config|
   config.expect_with(:rspec) { |expectations| expectations.include_chain_clauses_in_custom_matcher_descriptions = true }
   config.mock_with(:rspec) { |mocks| mocks.verify_partial_doubles = true }
   config.shared_context_metadata_behavior = :apply_to_host_groups
-  config.example_status_persistence_file_path = File.expand_path("../#{ENV.fetch("RSPEC_STATUS", "tmp/rspec-status")}", __dir__)
+  config.example_status_persistence_file_path = File.expand_path("../tmp/rspec-status", __dir__)
+  config.reporter.register_listener(FailureList.new(ENV["RSPEC_FAILURES"]), :dump_summary) if ENV["RSPEC_FAILURES"]
   config.warnings = false # the gems' own; the project's are asked for by bin/test
 end

@@ -2,14 +2,19 @@
 
 # What a profile says of a program's methods, beside what was, in percentage points.
 class Attribution
-  # Where a thread waits for others: wall time that is not the program's CPU time.
+  # Where a thread waits for others: wall time that is not the program's CPU time, unless the program says that it times them.
   WAITING = %i[value join sleep].freeze
+
+  # @param runs [Array<Hash>] of the same program, as one
+  def self.of_all(runs)
+    new(%i[said self_times].to_h { |key| [key, runs.map { |run| run[key] }.reduce { |all, more| all.merge(more) { |_, a, b| a + b } }] })
+  end
 
   # @param run [Hash] with :said, the true times by method, and :self_times, the profile's weights by its names of them
   def initialize(run)
     @true = shares(run[:said])
     weights = run[:self_times].each_with_object(Hash.new(0)) { |(name, weight), sums| sums[bare(name)] += weight }
-    @seen = shares(weights.except(*WAITING))
+    @seen = shares(weights.except(*(WAITING - run[:said].keys)))
   end
 
   def mean = errors.values.sum(&:abs) / errors.size
@@ -19,7 +24,7 @@ class Attribution
   # How the share of `slowed` changed, and the largest change of another method that did not happen.
   def moved_since(base, slowed)
     changes = errors.to_h { |name, error| [name, error - base.errors[name]] }
-    { seen: seen(slowed) - base.seen(slowed), true: truth(slowed) - base.truth(slowed),
+    { seen: seen(slowed) - base.seen(slowed), was: truth(slowed) - base.truth(slowed),
       elsewhere: changes.except(slowed).values.map(&:abs).max }
   end
 

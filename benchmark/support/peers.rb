@@ -23,6 +23,17 @@ module Peers
     "rperf" => ["rperf", {}]
   }.freeze
 
+  # Whose results can be read back and held against the truth.
+  READABLE = {
+    "rperf-push, signal" => ["rperf_push", { engine: :signal, to_files: true }],
+    "rperf-push, safepoint" => ["rperf_push", { engine: :safepoint, to_files: true }],
+    "stackprof" => ["stackprof", {}],
+    "vernier" => ["vernier", {}],
+    "pf2" => ["pf2", {}],
+    "pyroscope" => ["pyroscope", { own_sink: true }],
+    "rperf" => ["rperf", {}]
+  }.freeze
+
   # Started, but not sampling now.
   PAUSED = {
     "none" => ["none", {}],

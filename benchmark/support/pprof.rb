@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../../examples/support/pprof_reader"
+require_relative "../../spec/support/pprof_profile"
+require_relative "../../spec/support/pyroscope_messages"
 
 # The little of a pprof that a comparison needs.
 module Pprof
@@ -8,19 +9,13 @@ module Pprof
 
   # @return [Hash{String => Integer}] by the method that ran itself
   def self_times(bytes, type)
-    profile = PprofReader.new(bytes)
-    index = profile.sample_types.index(type) || 0
-    profile.samples.each_with_object(Hash.new(0)) { |sample, sums| sums[sample.frames.first] += sample.values[index] }
+    profile = PprofProfile.from_bytes(bytes)
+    index = profile.sample_types.index { |name, _| name == type } || 0
+    profile.samples.each_with_object(Hash.new(0)) { |sample, sums| sums[sample.stack.first&.name] += sample.values[index] }
   end
 
-  # Profiles are found wherever they are in a request of Pyroscope's push API: series (1), samples (2), profile (1).
+  # @return [Array<String>] the profiles in a request of Pyroscope's push API
   def in_push_request(bytes)
-    fields(bytes, 1).flat_map { |series| fields(series, 2) }.flat_map { |sample| fields(sample, 1) }
-  end
-
-  def fields(bytes, wanted)
-    found = []
-    PprofReader::Wire.each_field(bytes) { |number, value| found << value if number == wanted }
-    found
+    PyroscopeMessages::PUSH["PushRequest"].decode(bytes).series.flat_map { |series| series.samples.map(&:raw_profile) }
   end
 end

@@ -1,55 +1,67 @@
 # frozen_string_literal: true
 
-# Continuous profiling: every process of this application samples itself and pushes a profile at every interval.
+# Continuous profiling: every process of this application samples itself and pushes a profile in every interval.
 #
-# The lines with a "# " before them show the defaults. What is not written here is taken from the environment: each option
-# has a variable RPERF_PUSH_<OPTION>. What is written here wins.
+# The commented lines show the defaults. An option that is not set here comes from its environment variable
+# RPERF_PUSH_<OPTION>, if that is set. An option that is set here overrides the variable.
 
 require "rperf_push"
 
-RperfPush.configure do |config|
-  config.application_name = ENV.fetch("RPERF_PUSH_APPLICATION_NAME", "my-application")
-  config.server_address = ENV.fetch("RPERF_PUSH_SERVER_ADDRESS", "http://localhost:4040")
-  config.tags = { env: ENV.fetch("RAILS_ENV") { ENV.fetch("RACK_ENV", "development") } }
+RperfPush.configure do |config| # rubocop:disable Style/SymbolProc -- to be filled
+  # Names the application after the Rails application and adds the tags env (Rails.env) and role (web, jobs, console, task).
+  # Profiling is on in production if the process serves requests or runs jobs. It is off in rake tasks, consoles, tests and
+  # development, unless RPERF_PUSH_ENABLED or a line below enables it. Variables and lines below override these defaults.
+  config.use_rails_defaults
 
-  # --- where to ---
+  # --- destination ---
 
-  # :pyroscope, :pyroscope_ingest for old servers, both in an Array to try one after the other, :parca, :http for a POST of
-  # the bare profile, or :directory
+  # The Rails application's name, or without Rails the program's name
+  # config.application_name = "my-application"
+
+  # config.server_address = "http://localhost:4040"
+
+  # Labels of everything that this process sends
+  # config.tags = {}
+
+  # :pyroscope; :pyroscope_ingest for old servers; both in an Array to try one after the other; :parca; :http to POST the
+  # profile itself; or :directory
   # config.backend = :pyroscope
 
-  # For :directory: where NAME-TIME-PID-SEQ.pb.gz goes, and what may lie there at the most (0: no limit).
+  # The folder for files NAME-TIME-PID-SEQ.pb.gz, which implies backend :directory, and limits for our files (0: no limit)
   # config.directory = nil
   # config.directory_max_files = 0
   # config.directory_max_bytes = 0
 
-  # The host's name and the process id as tags. Each process becomes a series of its own.
+  # Adds the host's name and the process id as tags. With the process id, each process becomes its own series.
   # config.report_hostname = false
   # config.report_pid = false
 
-  # --- what and how often ---
+  # --- sampling ---
 
   # CPU time, wall time, or both in one run
   # config.mode = [:cpu, :wall]
 
-  # Samples a second for each busy thread, 1 to 1000
+  # Samples per second for each busy thread, 1 to 1000
   # config.frequency = 99
 
-  # :auto is :signal where that works (Linux, Ruby 3.3.4 or newer), else :safepoint
+  # :auto means :signal where it works (Linux, Ruby 3.3.4 or newer), else :safepoint
   # config.engine = :auto
 
   # Line numbers
   # config.lines = true
 
-  # Leaf frames [GVL wait], [GC marking] and so on, for viewers without labels; true when the backend is :parca
+  # Leaf frames such as [GVL wait] and [GC marking], for viewers without labels; true by default with backend :parca
   # config.vm_state_frames = false
 
-  # The share of one core that the profiler may use in the application's threads; above it, it samples less often
+  # The share of one core that the profiler may use in application threads; above it, it samples less often
   # config.overhead_limit = 0.01
+
+  # The Unix socket for rperf-push ps, stacks, top and attach: :auto is one of this user's own; or a path, or false
+  # config.control_socket = :auto
 
   # --- labels of samples ---
 
-  # Distinct values of one label and window; further ones read "other"
+  # Distinct values of one label in a process within an hour; further values read "other"
   # config.max_label_values = 100
 
   # Name in the process => name sent
@@ -58,20 +70,26 @@ RperfPush.configure do |config|
   # Labels that are never sent
   # config.label_deny = []
 
+  # Labels samples of a request with how it ended: status ("2xx" to "5xx") and slow ("true", "false")
+  # config.outcome_labels = false
+
+  # What is slow: a number of seconds, or :p95, the 95th percentile of the request's own endpoint
+  # config.slow_requests = :p95
+
   # --- delivery, times in seconds ---
 
   # config.upload_interval = 10
   # config.upload_timeout = 10
   # config.shutdown_timeout = 5
 
-  # What waits in memory for a backend that is away: 16 MiB
+  # Limit for profiles in memory while the backend is away: 16 MiB
   # config.queue_max_bytes = 16_777_216
 
-  # What waits on disk, across restarts: 256 MiB in this folder
+  # A folder for profiles on disk, which survive restarts, and its limit: 256 MiB
   # config.spool_directory = nil
   # config.spool_max_bytes = 268_435_456
 
-  # Send again what went out whole but got no answer: for servers known to drop duplicates
+  # Retry requests that went out whole but got no answer; only for servers that drop duplicates
   # config.resend_unconfirmed = false
 
   # --- access ---
@@ -92,12 +110,9 @@ RperfPush.configure do |config|
 
   # config.enabled = true
 
-  # Anything with info, warn and error, or an IO; nil is Rails.logger, or standard error without Rails
+  # An object with info, warn and error, or an IO; nil means Rails.logger, or standard error without Rails
   # config.logger = nil
 end
 
-# Label requests with their endpoint ("GET /users/:id"):
-#
-#   require "rperf_push/rack"
-#   Rails.application.config.middleware.use RperfPush::RackMiddleware   # in Rails
-#   use RperfPush::RackMiddleware                                       # in config.ru
+# In Rails, requests and Active Jobs get their labels automatically: endpoint ("GET /users/:id"), controller_action, job, queue.
+# Without Rails: require "rperf_push/rack", then `use RperfPush::RackMiddleware` in config.ru.

@@ -9,7 +9,6 @@ require "zlib"
 
 RperfPush.configure do |config|
   config.application_name = "mandelbrot"
-  config.backend = :directory
   config.directory = "tmp/mandelbrot"
 end
 

@@ -28,6 +28,7 @@ class Visit
   def cart = get("/cart?items=#{items.join(",")}")
   def report = get("/report.csv.gz")
   def checkout = post("/checkout", "application/json", JSON.generate(email:, items:))
+
   def login = post("/login", "application/x-www-form-urlencoded",
                    URI.encode_www_form(email:, password: "correct horse battery staple"))
 
@@ -44,8 +45,9 @@ end
 class Client
   attr_reader :latencies, :errors
 
-  def initialize(url, seed)
+  def initialize(url, seed, visits)
     @url = url
+    @visits = visits
     @random = Random.new(seed)
     @latencies = []
     @errors = Hash.new(0)
@@ -61,7 +63,7 @@ class Client
 
   def visit
     started = now
-    answer = http.request(Visit.any(@random))
+    answer = http.request(@visits.any(@random))
     @latencies << (now - started)
     @errors["status #{answer.code}"] += 1 if answer.code.to_i >= 400
   rescue SystemCallError, IOError, Timeout::Error, Net::ProtocolError => e
@@ -76,9 +78,9 @@ end
 
 # Several clients at once, and what they met.
 class Load
-  def initialize(url, seconds:, clients:)
+  def initialize(url, seconds:, clients:, visits: Visit)
     @seconds = seconds
-    @clients = Array.new(clients) { |number| Client.new(url, number) }
+    @clients = Array.new(clients) { |number| Client.new(url, number, visits) }
   end
 
   def run
@@ -139,6 +141,10 @@ parser = OptionParser.new do |parse|
   parse.banner = "usage: load.rb URL [options]"
   parse.on("--seconds N", Float, "how long (20)") { |seconds| options[:seconds] = seconds }
   parse.on("--clients M", Integer, "how many at once (8)") { |clients| options[:clients] = clients }
+  parse.on("--bookshop", "visit examples/rails") do
+    require_relative "../rails/visit"
+    options[:visits] = BookshopVisit
+  end
   parse.on("--json", "the results for machines") { options[:json] = true }
 end
 
@@ -148,9 +154,9 @@ rescue OptionParser::ParseError => e
   refuse(e.message)
 end
 refuse("one URL is needed, such as http://127.0.0.1:9292") unless addresses.size == 1
-url = URI.parse(addresses.first) rescue refuse("not a URL: #{addresses.first}") # rubocop:disable Style/RescueModifier
+url = URI.parse(addresses.first) rescue refuse("not a URL: #{addresses.first}")
 refuse("not an http URL: #{addresses.first}") unless url.is_a?(URI::HTTP) && url.host
 refuse("--seconds and --clients must be above 0") unless options[:seconds].positive? && options[:clients].positive?
 
-load = Load.new(url, seconds: options[:seconds], clients: options[:clients]).run
+load = Load.new(url, **options.except(:json)).run
 puts options[:json] ? JSON.generate(load.to_h) : load.to_s

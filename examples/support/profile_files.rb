@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "pprof_reader"
+require_relative "../../spec/support/pprof_profile"
 
 # The profiles that the :directory backend wrote, as one.
 class ProfileFiles
@@ -8,7 +8,7 @@ class ProfileFiles
 
   def initialize(paths)
     @paths = paths.sort
-    @profiles = @paths.map { |path| PprofReader.read(path) }
+    @profiles = @paths.map { |path| PprofProfile.read(path) }
   end
 
   def empty? = @profiles.all? { |profile| profile.samples.empty? }
@@ -17,9 +17,9 @@ class ProfileFiles
   # Yields the frames and nanoseconds of each sample of a type ("cpu", "wall") whose labels fit: a value, or :any.
   def each_sample(type, labels = {})
     @profiles.each do |profile|
-      index = profile.sample_types.index(type) or next
+      index = profile.sample_types.index { |name, _| name == type } or next
       profile.samples.each do |sample|
-        yield sample.frames, sample.values[index] if fits?(sample.labels, labels)
+        yield sample.stack.map(&:name), sample.values[index] if fits?(sample.labels, labels)
       end
     end
   end
@@ -31,9 +31,7 @@ class ProfileFiles
   end
 
   # Names of the labels that are text, as backends keep only those.
-  def label_names
-    label_sets.flat_map { |labels| labels.select { |_, value| value.is_a?(String) }.keys }.uniq.sort
-  end
+  def label_names = label_sets.flat_map(&:keys).uniq.sort
 
   def label_values(name) = label_sets.filter_map { |labels| labels[name] }.uniq.sort
 

@@ -1,8 +1,21 @@
 # frozen_string_literal: true
 
-# The extension is this folder and core/, every *.c of both: there is no list of sources to keep.
+# The extension is this folder and the rooms of core/, every *.c of them: there is no list of sources to keep.
 
 require "mkmf"
+require "open3"
+
+# --- nanopb's code for proto/: carried in the packaged gem, generated in a checkout and from git
+
+carried = File.join(__dir__, "core", "generated")
+
+if File.exist?(File.join(carried, "profile.pb.c"))
+  generated = "$(srcdir)/core/generated"
+else
+  said, status = Open3.capture2e(File.join(__dir__, "..", "..", "bin", "generate-proto"), "generated")
+  abort "rperf-push: no code was generated from proto/: #{said.strip.lines.last || status}" unless status.success?
+  carried = generated = "generated"
+end
 
 # --- libraries from the system
 
@@ -17,6 +30,8 @@ LIBRARIES = HOMEBREW.map { |prefix| "#{prefix}/lib" }
 pkg_config("libcurl")
 need have_header("curl/curl.h") && have_library("curl", "curl_easy_init", "curl/curl.h"),
      "libcurl", "libcurl4-openssl-dev (Debian), curl-dev (Alpine) or curl (Homebrew)"
+
+need have_func("curl_multi_wakeup", "curl/curl.h"), "libcurl 7.68 or newer", "one that is no older than that"
 
 pkg_config("zlib")
 need have_header("zlib.h") && have_library("z", "deflate", "zlib.h"),
@@ -41,33 +56,23 @@ need have_library("pthread", "pthread_create", "pthread.h"), "POSIX threads", "a
   "gettid" => "unistd.h"
 }.each { |function, header| have_func(function, header) }
 
-# --- nanopb's code for proto/: carried in the packaged gem, generated in a checkout
-
-carried = File.join(__dir__, "core", "generated")
-generator = File.join(__dir__, "..", "..", "bin", "generate-proto")
-
-if File.exist?(File.join(carried, "profile.pb.c"))
-  generated = "$(srcdir)/core/generated"
-else
-  system(generator, "generated") or abort "rperf-push: no code was generated from proto/"
-  carried = generated = "generated"
-end
-
 # --- sources and flags
 
-$srcs = Dir[File.join(__dir__, "{,core/}*.c"), File.join(carried, "*.c")].map { |path| File.basename(path) }
-$VPATH.push("$(srcdir)/core", generated)
+rooms = Dir[File.join(__dir__, "core", "*", "")].map { |path| File.basename(path) }.sort - ["generated"]
+$srcs = Dir[File.join(__dir__, "{,core/{#{rooms.join(",")}}/}*.c"), File.join(carried, "*.c")].map { |path| File.basename(path) }
+$VPATH.push(*rooms.map { |room| "$(srcdir)/core/#{room}" }, generated)
 $INCFLAGS << " -I$(srcdir) -I$(srcdir)/core -I#{generated}"
 
 $CPPFLAGS << " -D_GNU_SOURCE"
 $CPPFLAGS << " -DRPP_TESTING" if ENV["RPERF_PUSH_TESTING"] == "1"
-$CFLAGS << " -std=gnu11 -O3 -fvisibility=hidden"
-$warnflags = "-Wall -Wextra -Wno-unused-parameter"
+$CFLAGS << " -std=gnu11 -fvisibility=hidden"
+CONFIG["optflags"] = "#{CONFIG["optflags"]} -O3" # a variable of make: `make optflags=-O1` has the last word
+$warnflags = "-Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration"
 append_ldflags("-Wl,--exclude-libs,ALL") # nanopb's symbols stay ours, whatever else is loaded
 
 create_header
 create_makefile("rperf_push/rperf_push")
 
 # mkmf knows the headers beside the sources only.
-headers = Dir[File.join(__dir__, "core", "*.h"), File.join(carried, "*.h")]
+headers = Dir[File.join(__dir__, "core", "*", "*.h"), File.join(carried, "*.h")]
 File.write("Makefile", "\n$(OBJS): #{headers.map { |path| path.sub(__dir__, "$(srcdir)") }.join(" ")}\n", mode: "a")

@@ -1,11 +1,12 @@
-/* rb_capture.h - capturing a stack and giving it time: the middle of the sampler, between hooks and buffers.
+/* rb_capture.h - captures a stack and gives it time: the middle of the sampler, between hooks and buffers.
  *
  * Vocabulary
- *   outlet   a session that gets samples: a pipeline, and whether it is on. There are two: the continuous session and the
- *            one on demand. Both see the same captures; each has windows of its own.
- *   settle   to close a thread's clocks at a boundary and push all they hold, so that a window ends exactly.
+ *   settle   to close a thread's ledger at a boundary and push all it holds, so that a window ends exactly.
  *
- * Threads    the thread that holds the GVL, handlers and hooks included; nothing here allocates.
+ * Samples go to all outlets that are on (rb_outlets.h).
+ *
+ * Threads    the thread that holds the GVL, also in handlers and hooks; nothing here allocates.
+ * Ownership  records belong to rb_threads.
  */
 #ifndef RB_CAPTURE_H
 #define RB_CAPTURE_H
@@ -16,69 +17,53 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/clock.h"
-#include "core/pipeline.h"
+#include "core/base/clock.h"
 #include "rb_threads.h"
 
 typedef struct rb_rpp_capture_options {
-    _Atomic uint64_t period_ns; /* the one in force; set by a collector, read anywhere */
     bool lines;
-    bool resting; /* no outlet is on: clocks stand still, with what they hold */
+    bool resting;      /* no outlet is on: ledgers do not advance */
+    uint64_t began_ns; /* start of sampling */
+    uint64_t cut_ns;   /* older time is in no open window, or not for all outlets */
 } rb_rpp_capture_options;
 
-/* How far a thread's clocks are emptied. */
-typedef enum rb_rpp_occasion { RB_RPP_WINDOW_END, RB_RPP_SETTLE_ALL, RB_RPP_THREAD_END } rb_rpp_occasion;
-
-/* Shared by both outlets. */
+/* Shared by all outlets. */
 extern rb_rpp_capture_options rb_rpp_capturing;
 
-/* The sampling period in force. */
-static inline uint64_t rb_rpp_period_ns(void)
-{
-    return atomic_load_explicit(&rb_rpp_capturing.period_ns, memory_order_relaxed);
-}
-
-/* NULL: nobody there. */
-rpp_pipeline *rb_rpp_outlet_pipeline(rb_rpp_outlet outlet);
-void rb_rpp_outlet_set_pipeline(rb_rpp_outlet outlet, rpp_pipeline *pipeline);
-bool rb_rpp_outlet_is_on(rb_rpp_outlet outlet);
-/* On: samples go there from now on. The clocks should be empty, or hold only what may go there. */
-void rb_rpp_outlet_switch(rb_rpp_outlet outlet, bool on);
-/* In a forked child: nobody is there, no capture is under way. */
+/* True during a capture; a handler that interrupts it must not capture. */
+bool rb_rpp_capture_is_busy(void);
+/* In a forked child: there is no capture. */
 void rb_rpp_capture_forget_after_fork(void);
 
-/* Whether a capture is being made, so that a handler that interrupts it must keep out. */
-bool rb_rpp_capture_is_busy(void);
-
-/* No capture takes longer, unless the thread is taken off its core meanwhile. */
+/* A capture takes longer only if the thread loses its core. */
 #define RB_RPP_CAPTURE_MAX_NS (100 * RPP_NS_PER_US)
 
-/* Time of ours on an application thread, from begin to end, the outermost pair only. At most `max_ns` is counted: what is
- * beyond was spent waiting for a core. Begin returns the monotonic time, or 0 within another pair. Under the GVL. */
-uint64_t rb_rpp_overhead_begin(void);
-void rb_rpp_overhead_end(uint64_t began_ns, uint64_t max_ns);
-
-/* Captures the calling thread's stack and gives it all its running time under the current labels. */
-void rb_rpp_capture_running(rb_rpp_thread *t);
-/* An event of these two states is over: captures the stack if it is due. Most are not. */
-void rb_rpp_capture_due_event(rb_rpp_thread *t, const rpp_state states[2], uint64_t period_ns);
-static inline void rb_rpp_capture_event(rb_rpp_thread *t, const rpp_state states[2])
+/* In a section the thread's handler does nothing. The end takes a tick that came in between, at the stack of the end. */
+static inline bool rb_rpp_section_begin(rb_rpp_thread *t)
 {
-    uint64_t period = rb_rpp_period_ns();
-    if (rpp_thread_clocks_event_may_be_due(&t->clocks, states, period)) rb_rpp_capture_due_event(t, states, period);
+    return rpp_ledger_enter(&t->ledger);
 }
-/* Pushes all that a slot holds, to the calling thread's stack of this moment. False: no room. */
-bool rb_rpp_capture_slot(rb_rpp_thread *t, rpp_clock_slot *slot);
+void rb_rpp_section_owes(rb_rpp_thread *t);
+static inline void rb_rpp_section_end(rb_rpp_thread *t, bool was_busy)
+{
+    if (rpp_ledger_leave(&t->ledger, was_busy)) rb_rpp_section_owes(t);
+}
+/* The same in the handler. If the VM's state forbids a capture, a job takes the tick at the next safepoint. */
+void rb_rpp_section_end_in_handler(rb_rpp_thread *t, bool was_busy);
 
-/* Wall time up to now goes to what the thread is doing. */
-void rb_rpp_thread_advance(rb_rpp_thread *t, uint64_t now_ns);
-void rb_rpp_thread_read_cpu(rb_rpp_thread *t);
+/* Captures the current stack for what the ledger says is due; most of its answers are "nothing". In a section. */
+void rb_rpp_capture_due(rb_rpp_thread *t);
+static inline void rb_rpp_capture_if(rb_rpp_thread *t, rpp_due due)
+{
+    if (due == RPP_DUE_CAPTURE) rb_rpp_capture_due(t);
+}
 
-/* Closes t's clocks at the boundary. False: no room, or busy; again later. */
-bool rb_rpp_settle(rb_rpp_thread *t, bool is_current, uint64_t boundary_ns, rb_rpp_occasion when);
-/* The thread has time from before the boundary of a rotation under way. */
-bool rb_rpp_is_late(const rb_rpp_thread *t, rb_rpp_outlet outlet);
-/* From now on its clocks belong to the outlet's current window. */
-void rb_rpp_join_window(rb_rpp_thread *t, rb_rpp_outlet outlet);
+/* Closes t's ledger at the boundary. False: no room, or busy; call it again later. */
+bool rb_rpp_settle(rb_rpp_thread *t, uint64_t boundary_ns);
+/* The same for the calling thread at its end. */
+void rb_rpp_settle_at_end(rb_rpp_thread *t, uint64_t now_ns);
+/* The thread goes to sleep, possibly for several windows: pushes its CPU time now, if it is large. Its ledger must be of the
+ * current window. */
+void rb_rpp_tell_sums(rb_rpp_thread *t);
 
 #endif

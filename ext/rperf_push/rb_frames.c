@@ -1,24 +1,26 @@
-/* rb_frames.c - frames as rb_profile_frames returns them, turned into ids at once, named later, and let go of. */
+/* rb_frames.c - the frame table: converts frames of rb_profile_frames to ids at once, names them later, and releases them. */
 #include "rb_frames.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/sample_buffer.h"
-#include "core/stats.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/source_path.h"
+#include "core/base/stats.h"
+#include "core/sampling/sample_buffer.h"
 
-#define FRAMES_MAX       65536u /* live at a time; what is beyond goes to (overflow) */
-#define YOUNG_MAX        8192u
+#define FRAMES_MAX       65536u /* live at a time; frames beyond go to (overflow) */
+#define YOUNG_MAX        8192u  /* a power of two */
 #define TABLE_FIRST_SIZE 8192u
 #define MOVES_AT_ONCE    4096u /* of a table that has grown */
 #define CHUNK_SIZE       1024u
 #define WINDOWS_UNSEEN   3u
-#define LOOKS_PER_WINDOW 16384u
-#define DROPS_PER_WINDOW 1000u
+#define LOOKS_AT_ONCE    64u /* for as long, captures keep out */
+#define SWEEP_SHARE      4u  /* of the budget while there are names to find, which take longer */
 #define NAME_MAX_BYTES   1024
+#define PATH_MAX_BYTES   4096
 #define AT_ONCE          16 /* frames compared in one go */
 
 #define EMPTY   ((VALUE)0)
@@ -37,22 +39,23 @@ typedef struct frame_table {
     unsigned shift;
 } frame_table;
 
-/* A table that grows is moved in parts: all at once, it would take milliseconds of the application's time. */
+/* A growing table is moved in parts: moving it at once would take milliseconds of the application's time. */
 static frame_table table, outgrown;
-static uint32_t moved; /* of outgrown's places */
+static uint32_t moved; /* slots of `outgrown` moved so far */
 
+/* A ring: the frame that has waited longest is named first, because its window is sealed first. */
 static struct {
     VALUE frames[YOUNG_MAX];
     uint32_t ids[YOUNG_MAX];
-    uint32_t count;
+    uint32_t first, count;
 } young;
 
 typedef struct chunk {
     VALUE frames[CHUNK_SIZE]; /* by id; 0: none */
 } chunk;
 
-/* The stack that was converted last, leaf first, its root at the end of the arrays: the next one is likely to share most of it,
- * and comparing is cheaper than looking up. Of this window only, as a look also says that a frame is in use. */
+/* The last converted stack, leaf first, with its root at the end of the arrays. The next stack is likely to share most of it,
+ * and a comparison is cheaper than a lookup. Only for this window, because a lookup also marks a frame as used. */
 static struct {
     VALUE frames[RPP_MAX_DEPTH];
     uint32_t ids[RPP_MAX_DEPTH];
@@ -62,11 +65,17 @@ static struct {
 static VALUE chunk_objects[FRAMES_MAX / CHUNK_SIZE + 1];
 static rpp_frame_names *names;
 static char own_prefix[1024];
+static char app_root[1024]; /* of the application; removed from paths; empty: unknown */
 static uint32_t window = WINDOWS_UNSEEN;
-/* Set while a job changes the tables: a signal handler on the same thread keeps out. */
+static _Atomic unsigned readers;
+/* Where the search for unseen frames continues, and how many ids it still has to check in this window. */
+static struct {
+    uint32_t next_id, left;
+} sweep;
+/* Set while a job changes the tables: a signal handler on the same thread then does not use them. */
 static volatile bool changing;
 
-/* What is done in between stays in between: to the compiler, the fences are a handler that looks. */
+/* The fences stop the compiler from moving code across: it must assume a handler that reads the tables. */
 static void set_changing(bool on)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -74,11 +83,16 @@ static void set_changing(bool on)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* --- what the GC is told --- */
+/* --- marking --- */
+
+static uint32_t young_place(uint32_t nth)
+{
+    return (young.first + nth) % YOUNG_MAX;
+}
 
 static void mark_young(void *unused)
 {
-    for (uint32_t i = 0; i < young.count; i++) rb_gc_mark(young.frames[i]);
+    for (uint32_t i = 0; i < young.count; i++) rb_gc_mark(young.frames[young_place(i)]);
 }
 
 static void mark_chunk(void *data)
@@ -100,31 +114,34 @@ static const rb_data_type_t chunk_type = {
     .flags = RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-static VALUE *old_slot(uint32_t id, VALUE *owner)
+static VALUE *chunk_object_of(uint32_t id)
 {
-    uint32_t index = id - RPP_FRAME_FIRST;
-    VALUE *object = &chunk_objects[index / CHUNK_SIZE];
-    if (!*object) {
-        chunk *fresh;
-        VALUE made = TypedData_Make_Struct(rb_cObject, chunk, &chunk_type, fresh);
-        rb_gc_register_mark_object(made);
-        *object = made;
-    }
-    *owner = *object;
-    return &((chunk *)RTYPEDDATA_GET_DATA(*object))->frames[index % CHUNK_SIZE];
+    return &chunk_objects[(id - RPP_FRAME_FIRST) / CHUNK_SIZE];
+}
+
+/* NULL: this chunk never had an old frame. */
+static VALUE *old_slot(uint32_t id)
+{
+    VALUE object = *chunk_object_of(id);
+    if (!object) return NULL;
+    return &((chunk *)RTYPEDDATA_GET_DATA(object))->frames[(id - RPP_FRAME_FIRST) % CHUNK_SIZE];
+}
+
+/* Raises if out of memory. */
+static void make_old_slot(uint32_t id)
+{
+    VALUE *object = chunk_object_of(id);
+    if (*object) return;
+    chunk *fresh;
+    VALUE made = TypedData_Make_Struct(rb_cObject, chunk, &chunk_type, fresh);
+    rb_gc_register_mark_object(made);
+    *object = made;
 }
 
 static void keep(uint32_t id, VALUE frame)
 {
-    VALUE owner, *slot = old_slot(id, &owner);
-    *slot = frame;
-    RB_OBJ_WRITTEN(owner, Qundef, frame);
-}
-
-static void let_go(uint32_t id)
-{
-    VALUE owner;
-    *old_slot(id, &owner) = 0;
+    *old_slot(id) = frame;
+    RB_OBJ_WRITTEN(*chunk_object_of(id), Qundef, frame);
 }
 
 /* --- the table --- */
@@ -174,10 +191,10 @@ static void move_outgrown(uint32_t most)
     rpp_free(empty);
 }
 
-/* Out of memory: stays as it is; then captures wait, or say (overflow). */
+/* If out of memory, the table stays as it is, and captures wait or use (overflow). */
 static void table_resize(uint32_t size)
 {
-    move_outgrown(UINT32_MAX); /* the move before has long been done, or nearly */
+    move_outgrown(UINT32_MAX); /* completes the previous move, which is nearly or long done */
     frame_table fresh = {rpp_calloc(size, sizeof(entry)), size, 0, 0, (unsigned)(64 - __builtin_ctz(size))};
     if (!fresh.entries) return;
     set_changing(true);
@@ -187,13 +204,13 @@ static void table_resize(uint32_t size)
     set_changing(false);
 }
 
-/* Room for a deep stack of new frames, made ahead of time as a capture cannot allocate. */
+/* Makes room for a deep stack of new frames in advance, because a capture cannot allocate. */
 static void make_room(void)
 {
     if (table.used > table.size / 2) table_resize(table.live > table.size / 4 ? table.size * 2 : table.size);
     move_outgrown(MOVES_AT_ONCE);
     set_changing(true);
-    (void)!rpp_frame_names_ensure(names, YOUNG_MAX); /* near the limit: fewer; then captures say (overflow) */
+    (void)!rpp_frame_names_ensure(names, YOUNG_MAX); /* near the limit there are fewer; captures then use (overflow) */
     set_changing(false);
 }
 
@@ -217,13 +234,14 @@ static uint32_t id_of(VALUE frame)
     if (young.count == YOUNG_MAX || table.used + outgrown.live >= table.size / 4 * 3) return 0;
     uint32_t id = rpp_frame_names_reserve(names);
     if (!id) return 0;
-    young.frames[young.count] = frame;
-    young.ids[young.count++] = id;
+    uint32_t place = young_place(young.count++);
+    young.frames[place] = frame;
+    young.ids[place] = id;
     put(e, (entry){frame, id, window});
     return id;
 }
 
-/* How many frames, counted from the root, are those of the last stack. */
+/* The number of frames, from the root on, that equal those of the last stack. */
 static int shared_with_last(const VALUE *frames, int count)
 {
     const VALUE *root = frames + count, *last_root = last.frames + RPP_MAX_DEPTH;
@@ -300,10 +318,16 @@ static size_t compose_name(VALUE frame, VALUE class_path, char *name, size_t siz
     return (size_t)length < size ? (size_t)length : size - 1;
 }
 
+static bool is_template(VALUE frame)
+{
+    VALUE method = rb_profile_frame_method_name(frame);
+    return RTEST(method) && rpp_is_template_method(RSTRING_PTR(method), (size_t)RSTRING_LEN(method));
+}
+
 static VALUE name_frame(VALUE argument)
 {
-    uint32_t index = *(uint32_t *)argument, id = young.ids[index];
-    VALUE frame = young.frames[index];
+    uint32_t place = *(uint32_t *)argument, id = young.ids[place];
+    VALUE frame = young.frames[place];
     VALUE path = rb_profile_frame_absolute_path(frame);
     VALUE class_path = rb_profile_frame_classpath(frame);
     if (RTEST(path) && RSTRING_LEN(path) == 7 && !memcmp(RSTRING_PTR(path), "<cfunc>", 7)) {
@@ -312,71 +336,125 @@ static VALUE name_frame(VALUE argument)
         path = rb_profile_frame_path(frame); /* eval, <internal:...> */
     }
     VALUE line = RTEST(path) ? rb_profile_frame_first_lineno(frame) : Qnil;
-    char name[NAME_MAX_BYTES];
-    size_t name_length = compose_name(frame, class_path, name, sizeof name);
+    char name[NAME_MAX_BYTES], file[PATH_MAX_BYTES];
+    file[0] = '\0';
+    size_t file_length = RTEST(path) ? rpp_source_path(file, sizeof file, RSTRING_PTR(path), (size_t)RSTRING_LEN(path),
+                                                       app_root, strlen(app_root))
+                                     : 0;
+    size_t name_length = is_template(frame) && file_length
+                             ? (size_t)snprintf(name, sizeof name, "%.*s", NAME_MAX_BYTES - 1, file)
+                             : compose_name(frame, class_path, name, sizeof name);
     uint32_t first_line = FIXNUM_P(line) && FIX2LONG(line) > 0 ? (uint32_t)FIX2LONG(line) : 0;
 
+    make_old_slot(id); /* this may raise, so it comes before the name, which is set once */
     rpp_status status =
-        rpp_frame_names_set(names, id, name, name_length, RTEST(path) ? RSTRING_PTR(path) : "",
-                            RTEST(path) ? (size_t)RSTRING_LEN(path) : 0, first_line, is_own(path, class_path));
+        rpp_frame_names_set(names, id, name, name_length, file, file_length, first_line, is_own(path, class_path));
     if (status == RPP_OK) keep(id, frame);
     RB_GC_GUARD(path);
     RB_GC_GUARD(class_path);
     return status == RPP_OK ? Qtrue : Qfalse;
 }
 
-void rb_rpp_frames_name(uint64_t budget_ns)
+static void take_eldest_out(void)
 {
-    static bool naming; /* naming allocates, so a job may come in between */
-    if (naming) return;
-    naming = true;
-    make_room();
-    uint64_t begin = rpp_monotonic_ns();
-    while (young.count) {
-        uint32_t index = young.count - 1;
-        int failed = 0;
-        VALUE named = rb_protect(name_frame, (VALUE)&index, &failed);
-        if (failed) rb_set_errinfo(Qnil);
-        if (failed || named != Qtrue) break; /* out of memory: later */
-        set_changing(true);
-        young.count--;
-        young.frames[index] = young.frames[young.count];
-        young.ids[index] = young.ids[young.count];
-        set_changing(false);
-        if (rpp_monotonic_ns() - begin >= budget_ns) break;
-    }
-    rpp_stats_set(RPP_STAT_frames_known, rpp_frame_names_count(names));
-    naming = false;
+    set_changing(true);
+    young.first = young_place(1);
+    young.count--;
+    set_changing(false);
 }
 
-static void drop(entry *e)
+/* False: out of memory, try later. */
+static bool name_eldest(void)
 {
-    let_go(e->id);
+    uint32_t place = young.first;
+    int failed = 0;
+    VALUE named = rb_protect(name_frame, (VALUE)&place, &failed);
+    if (failed) rb_set_errinfo(Qnil);
+    if (failed || named != Qtrue) return false;
+    take_eldest_out();
+    return true;
+}
+
+/* --- unseen frames --- */
+
+/* No open window contains an unseen frame: all of them began later. */
+static void drop_if_unseen(VALUE frame)
+{
+    frame_table *in = &table;
+    entry *e = find(in, frame);
+    if (e->frame != frame && outgrown.size) {
+        in = &outgrown;
+        e = find(in, frame);
+    }
+    if (e->frame != frame || window - e->seen <= WINDOWS_UNSEEN) return;
+    *old_slot(e->id) = 0;
     rpp_frame_names_release(names, e->id);
     e->frame = REMOVED;
-    table.live--;
+    in->live--;
+    rpp_stats_add(RPP_STAT_frames_dropped, 1);
 }
 
-/* A part of the table in each window; and dropping costs more than looking. Where there are many frames it takes several windows
- * until those that went out of use are gone. */
-void rb_rpp_frames_next_window(void)
+static void sweep_some(void)
 {
-    static uint32_t cursor;
-    window++;
-    uint32_t dropped = 0;
-    move_outgrown(MOVES_AT_ONCE);
     set_changing(true);
-    last.depth = 0;
-    for (uint32_t looks = 0; looks < table.size && looks < LOOKS_PER_WINDOW && dropped < DROPS_PER_WINDOW; looks++) {
-        entry *e = &table.entries[cursor++ & (table.size - 1)];
-        if (!is_live(e) || window - e->seen <= WINDOWS_UNSEEN) continue;
-        if (!rpp_frame_names_get(names, e->id)) continue; /* still young */
-        drop(e);
-        dropped++;
+    for (uint32_t looks = 0; looks < LOOKS_AT_ONCE && sweep.left; looks++, sweep.left--) {
+        if (sweep.next_id >= rpp_frame_names_end(names)) sweep.next_id = RPP_FRAME_FIRST;
+        const VALUE *old = old_slot(sweep.next_id++);
+        if (old && *old) drop_if_unseen(*old);
     }
     set_changing(false);
-    rpp_stats_add(RPP_STAT_frames_dropped, dropped);
+}
+
+/* --- jobs --- */
+
+bool rb_rpp_frames_work(uint64_t budget_ns)
+{
+    static bool working; /* naming allocates, so a job may come in between */
+    if (working) return true;
+    working = true;
+    uint64_t began = rpp_monotonic_ns(), deadline = began + budget_ns;
+    uint64_t sweep_deadline = young.count ? began + budget_ns / SWEEP_SHARE : deadline;
+    make_room();
+    while (sweep.left && rpp_monotonic_ns() < sweep_deadline) sweep_some();
+    while (young.count && rpp_monotonic_ns() < deadline && name_eldest()) continue;
     rpp_stats_set(RPP_STAT_frames_known, rpp_frame_names_count(names));
+    rpp_stats_set(RPP_STAT_frames_unresolved, young.count);
+    working = false;
+    return young.count || sweep.left;
+}
+
+void rb_rpp_frames_set_root(const char *path)
+{
+    snprintf(app_root, sizeof app_root, "%s", strlen(path) < sizeof app_root ? path : "");
+}
+
+void rb_rpp_frames_add_reader(void)
+{
+    atomic_fetch_add(&readers, 1);
+}
+
+void rb_rpp_frames_remove_reader(void)
+{
+    atomic_fetch_sub(&readers, 1);
+}
+
+unsigned rb_rpp_frames_readers(void)
+{
+    return atomic_load(&readers);
+}
+
+void rb_rpp_frames_forget_after_fork(void)
+{
+    atomic_store(&readers, 0);
+}
+
+void rb_rpp_frames_next_window(void)
+{
+    set_changing(true);
+    window++;
+    last.depth = 0;
+    sweep.left = rpp_frame_names_end(names) - RPP_FRAME_FIRST;
+    set_changing(false);
 }
 
 void rb_rpp_frames_init(const char *lib_dir)
@@ -385,6 +463,7 @@ void rb_rpp_frames_init(const char *lib_dir)
     table_resize(TABLE_FIRST_SIZE);
     if (!names || !table.size) rb_memerror();
     make_room();
+    sweep.next_id = RPP_FRAME_FIRST;
     snprintf(own_prefix, sizeof own_prefix, "%s", lib_dir);
     rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &young_type, &young));
 }

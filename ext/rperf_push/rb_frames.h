@@ -1,15 +1,17 @@
-/* rb_frames.h - frames as rb_profile_frames returns them, turned into ids at once, named later, and let go of.
+/* rb_frames.h - the frame table: converts frames of rb_profile_frames to ids at once, names them later, and releases them.
  *
  * Vocabulary
- *   young   captured, not named yet. Few; marked at every minor GC.
- *   old     named. Kept by write-barrier protected chunks, which a minor GC does not look at.
- *   unseen  not captured for three windows: dropped, so that methods, their classes and objects can be collected.
+ *   young   captured, but not named yet. There are few; each minor GC marks them.
+ *   old     named. Write-barrier protected chunks hold them, which a minor GC skips.
+ *   unseen  not captured for three windows. It is dropped, so that the GC can collect the method, its class and its object.
  *
  * Safety
- *   A frame is an iseq or a method entry: collectable, movable, and its address reused for another. So each one in the table
- *   is marked (and thereby pinned) from the capture on that first saw it.
+ *   A frame is an iseq or a method entry. The GC may collect or move it and reuse its address. So each frame in the table is
+ *   marked, and thereby pinned, from its first capture on.
  *
- * Threads    everything here: the thread that holds the GVL. convert also from hooks and signal handlers: no allocation.
+ * Threads    the thread that holds the GVL, except where noted. convert also runs in hooks and signal handlers; it does not
+ *            allocate.
+ * Ownership  the process has one table; it keeps frames alive until it drops them.
  */
 #ifndef RB_FRAMES_H
 #define RB_FRAMES_H
@@ -18,21 +20,31 @@
 
 #include <stdbool.h>
 
-#include "core/frame_names.h"
-#include "core/stack_table.h"
+#include "core/sampling/frame_names.h"
+#include "core/sampling/stack_table.h"
 
-/* Once a process. Frames in files below lib_dir, and C methods of RperfPush, are the profiler's own: hidden. */
+/* Call it once per process. Frames in files below lib_dir, and C methods of RperfPush, are the profiler's own and hidden. */
 void rb_rpp_frames_init(const char *lib_dir);
+
+/* Sets the application's root: from now on, paths below it are relative to it. */
+void rb_rpp_frames_set_root(const char *path);
 rpp_frame_names *rb_rpp_frames_names(void);
 
-/* Leaf first, as rb_profile_frames gives them; lines may be NULL. False: no room or busy, try again later (the next job
- * makes room). */
+/* Converts frames, leaf first, as rb_profile_frames returns them; lines may be NULL. False: no room, or busy. Try again
+ * later; the next job makes room. */
 bool rb_rpp_frames_convert(const VALUE *frames, const int *lines, int count, rpp_location *locations);
 
 uint32_t rb_rpp_frames_unnamed(void);
-/* Names frames, newest first, until the budget is spent; grows the tables. In a job or method only: allocates. */
-void rb_rpp_frames_name(uint64_t budget_ns);
-/* A window ended: forgets what was not seen for three of them. In a job or method only. */
+/* Names frames, oldest first, drops unseen ones, and grows the tables, until the budget is spent. True: there is more to do.
+ * Only in a job or method, because it allocates. */
+bool rb_rpp_frames_work(uint64_t budget_ns);
+/* A pipeline may read names from its creation until it is freed, even if it gets no more samples. Any thread. */
+void rb_rpp_frames_add_reader(void);
+void rb_rpp_frames_remove_reader(void);
+unsigned rb_rpp_frames_readers(void);
+/* In a forked child: no pipeline remains. Any context. */
+void rb_rpp_frames_forget_after_fork(void);
+/* Call it when a window ends: later jobs check each frame for being unseen. Only in a job or method. */
 void rb_rpp_frames_next_window(void);
 
 #endif

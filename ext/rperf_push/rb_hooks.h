@@ -1,42 +1,44 @@
-/* rb_hooks.h - what the VM tells us: threads, fibers and the GC, from which the clocks follow.
+/* rb_hooks.h - receives the VM's events about threads, fibers and the GC, and passes them to the threads' ledgers.
  *
  * Operation
- *   A thread's clocks advance at each change of what it does: GVL asked for, got, let go; GC pauses; labels. Captures off the
- *   GVL and in the GC are made here, when they are over. Captures of running threads are the sampler's (ticks).
+ *   Each event becomes a call of a thread's ledger (core/sampling/thread_ledger.h): GVL requested, taken, released; GC pauses;
+ *   labels. What the ledger then says is due is captured at once. The sampler captures running threads (ticks).
  *
  * Safety
- *   Hooks read clocks, write records and the sample buffer, and walk stacks; no Ruby allocation, no malloc but for a new
- *   thread's record, no raise, no lock. They are installed once a process image, with the first sampling, and stay, as the
- *   VM's lock over its hooks is not safe in a forked child; while nothing is sampled, or in a lull (rb_lull.h), they follow
- *   births and deaths only.
+ *   Hooks read clocks, write records and the sample buffer, and walk stacks. They do not allocate Ruby objects, do not call
+ *   malloc except for a new thread's record, do not raise, and take no lock except the trigger's (rb_trigger.h). They are
+ *   installed once per process image, with the first sampling, and stay, because the VM's lock over its hooks is not safe in a
+ *   forked child. While nothing is sampled, or in a lull (rb_lull.h), they only follow births and ends of threads.
+ *
+ * Threads    hooks run on application threads, READY without the GVL; the functions as noted.
+ * Ownership  records belong to rb_threads.
  */
 #ifndef RB_HOOKS_H
 #define RB_HOOKS_H
 
 #include "rb_capture.h"
 
-/* Whether they were not there before: then the threads that are must be registered. */
-bool rb_rpp_hooks_install_once(void);
-/* The VM takes all hooks away after its end procs. What is installed later than that would be called by the last GC, which frees
- * the TracePoint it goes through. In a finalizer at the exit. */
+/* Register the existing threads first. */
+void rb_rpp_hooks_install_once(void);
+/* In a finalizer at the exit. The VM removes all hooks after its end procs. A hook that is installed later would be called by
+ * the last GC, which frees the hook's own TracePoint. */
 void rb_rpp_hooks_leave_vm(void);
-/* How finely hooks follow CPU time: every reading of a CPU clock is a system call, and comes out of the budget. */
-void rb_rpp_hooks_set_pace(uint64_t period_ns, double overhead_limit);
+/* Sets how closely hooks follow CPU time: every reading of a CPU clock is a system call and counts against the budget. */
+void rb_rpp_hooks_set_pace(uint64_t period_ns);
 
-/* Some outlet is on, and there is no lull. Any thread, any context. */
+/* True if an outlet is on and there is no lull. Any thread, any context. */
 bool rb_rpp_is_sampling(void);
-/* From now on hooks follow all that happens, and `current`, the calling thread, runs; or births and deaths only. */
-void rb_rpp_hooks_listen(bool on, rb_rpp_thread *current);
-/* All clocks go on from now; what they hold stays. Under the GVL. */
+/* All ledgers advance from now on. Under the GVL. */
 void rb_rpp_sampling_begin(uint64_t now_ns);
-/* The clocks stop; what they hold stays. Under the GVL. */
+/* The ledgers stop; settle them first. Under the GVL. */
 void rb_rpp_sampling_end(void);
+/* A lull begins: hooks are silent (rb_lull.h). Under the GVL. */
+void rb_rpp_hooks_begin_lull(uint64_t now_ns);
+/* Does nothing if there is no lull. Under the GVL. */
+void rb_rpp_hooks_end_lull(uint64_t now_ns);
 void rb_rpp_hooks_forget_after_fork(void);
 
-/* The one that holds the GVL, or NULL. *any_ran, unless NULL: some thread did since this was last asked. Collectors. */
+/* The thread that holds the GVL, or NULL. *any_ran, unless NULL: a thread ran since the last call. Called by collectors. */
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran);
-
-/* The labels of the running fiber are these now (borrowed). Under the GVL. */
-void rb_rpp_labels_changed(rpp_label_set *labels);
 
 #endif

@@ -1,10 +1,9 @@
 /* rb_labels.c - labels of the current fiber: RperfPush.label and what the sampler reads of it. */
 #include "rb_labels.h"
 
-#include "rb_hooks.h"
-#include "rb_sampler.h"
-
-#define CHANGES_MAX 64
+#include "core/base/clock.h"
+#include "rb_capture.h"
+#include "rb_outlets.h"
 
 static VALUE fiber_class; /* Ruby exports no rb_cFiber */
 static ID id_aref, id_aset, id_to_s;
@@ -37,25 +36,59 @@ rpp_label_set *rb_rpp_labels_current(void)
     return in_use ? set_of(stored()) : NULL;
 }
 
+/* --- the ledger of the current thread --- */
+
+void rb_rpp_labels_changed(rpp_label_set *labels)
+{
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    if (!t || !t->in_ruby || t->ended || t->ledger.labels == labels) return;
+    bool was_busy = rb_rpp_section_begin(t);
+    rpp_ledger_relabelled(&t->ledger, labels);
+    rb_rpp_section_end(t, was_busy);
+}
+
+void rb_rpp_labels_follow_fiber(void)
+{
+    rb_rpp_labels_changed(rb_rpp_labels_current());
+}
+
+/* The equal set that the current thread's ledger holds; NULL: these labels are not current. */
+static rpp_label_set *kept_by_ledger(const rpp_label_set *labels)
+{
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    rpp_label_set *kept = t && !t->ended ? t->ledger.labels : NULL;
+    return kept && rpp_label_set_equal(kept, labels) ? kept : NULL;
+}
+
+/* Ruby may interrupt us as soon as it has stored it. */
 static void store(VALUE wrapper)
 {
-    rb_funcall(fiber_class, id_aset, 2, storage_key, wrapper);
     rb_rpp_labels_changed(set_of(wrapper));
+    rb_funcall(fiber_class, id_aset, 2, storage_key, wrapper);
+}
+
+/* First of all, as it may raise. */
+static VALUE new_wrapper(void)
+{
+    return TypedData_Wrap_Struct(rb_cObject, &set_type, NULL);
+}
+
+static VALUE wrapped(VALUE wrapper, rpp_status status, rpp_label_set *set)
+{
+    if (status != RPP_OK) rb_memerror();
+    if (!set) return Qnil;
+    RTYPEDDATA(wrapper)->data = set;
+    rb_obj_freeze(wrapper);
+    return wrapper;
 }
 
 /* --- Hash -> changes --- */
 
 typedef struct changes {
-    rpp_label items[CHANGES_MAX];
-    size_t count;
+    rpp_label *items;
+    size_t count, room;
     VALUE kept; /* the strings that items point into */
 } changes;
-
-static rpp_label *add_change(changes *c)
-{
-    if (c->count == CHANGES_MAX) rb_raise(rb_eArgError, "more than %d labels", CHANGES_MAX);
-    return &c->items[c->count++];
-}
 
 static VALUE text_of(VALUE value, VALUE kept)
 {
@@ -68,7 +101,8 @@ static VALUE text_of(VALUE value, VALUE kept)
 static int add_pair(VALUE key, VALUE value, VALUE argument)
 {
     changes *c = (changes *)argument;
-    rpp_label *label = add_change(c);
+    if (c->count == c->room) return ST_STOP; /* a to_s has made the Hash larger */
+    rpp_label *label = &c->items[c->count++];
     VALUE key_text = text_of(key, c->kept);
     label->key = RSTRING_PTR(key_text);
     label->key_length = (uint32_t)RSTRING_LEN(key_text);
@@ -84,18 +118,16 @@ static int add_pair(VALUE key, VALUE value, VALUE argument)
 static VALUE merged(VALUE base, VALUE hash)
 {
     Check_Type(hash, T_HASH);
-    changes c = {.count = 0, .kept = rb_ary_new()};
+    VALUE buffer;
+    changes c = {.count = 0, .room = RHASH_SIZE(hash), .kept = rb_ary_new()};
+    c.items = ALLOCV_N(rpp_label, buffer, c.room + 1);
     rb_hash_foreach(hash, add_pair, (VALUE)&c);
-    VALUE wrapper = TypedData_Wrap_Struct(rb_cObject, &set_type, NULL);
+    VALUE wrapper = new_wrapper();
     rpp_label_set *set;
     rpp_status status = rpp_label_set_merge(set_of(base), c.items, c.count, &set);
     RB_GC_GUARD(c.kept);
-    if (status == RPP_LIMIT) rb_raise(rb_eArgError, "more than %d labels", CHANGES_MAX);
-    if (status != RPP_OK) rb_memerror();
-    if (!set) return Qnil;
-    RTYPEDDATA(wrapper)->data = set;
-    rb_obj_freeze(wrapper);
-    return wrapper;
+    ALLOCV_END(buffer);
+    return wrapped(wrapper, status, set);
 }
 
 /* --- methods of Native --- */
@@ -103,9 +135,9 @@ static VALUE merged(VALUE base, VALUE hash)
 /* While nothing is sampled, labels are worth nothing. A forked child may only have to come to its restart. */
 static bool are_wanted(void)
 {
-    if (rb_rpp_sampler_is_attached()) return true;
+    if (rb_rpp_outlets_any()) return true;
     rb_thread_check_ints();
-    return rb_rpp_sampler_is_attached();
+    return rb_rpp_outlets_any();
 }
 
 static VALUE native_label(VALUE self, VALUE hash)
@@ -122,25 +154,68 @@ static VALUE restore(VALUE before)
     return Qnil;
 }
 
+static VALUE yield_under(VALUE wrapper)
+{
+    store(wrapper);
+    return rb_yield_values(0);
+}
+
 static VALUE native_with_labels(VALUE self, VALUE hash)
 {
     if (!are_wanted()) return rb_yield_values(0);
     in_use = true;
     VALUE before = stored();
-    store(merged(before, hash));
-    return rb_ensure(rb_yield, Qundef, restore, before);
+    return rb_ensure(yield_under, merged(before, hash), restore, before);
 }
 
-static VALUE native_labels(VALUE self)
+static VALUE yield_it_under(VALUE wrapper)
+{
+    store(wrapper);
+    return rb_yield(wrapper);
+}
+
+VALUE rb_rpp_labels_with_outcome(void)
+{
+    in_use = true;
+    VALUE before = stored(), wrapper = new_wrapper();
+    rpp_label_set *set = NULL;
+    rpp_outcome *outcome = rpp_outcome_new(rpp_monotonic_ns());
+    rpp_status status = outcome ? rpp_label_set_with_outcome(set_of(before), outcome, &set) : RPP_NO_MEMORY;
+    rpp_outcome_release(outcome);
+    return rb_ensure(yield_it_under, wrapped(wrapper, status, set), restore, before);
+}
+
+rpp_outcome *rb_rpp_labels_outcome_of(VALUE handle)
+{
+    return rpp_label_set_outcome(rb_check_typeddata(handle, &set_type));
+}
+
+/* Time is kept under the first set of these labels that the thread met, which may be another one. */
+static VALUE native_no_route(VALUE self, VALUE key, VALUE none)
+{
+    if (!in_use) return Qnil;
+    VALUE text = rb_sym2str(key);
+    rpp_label_set *set = set_of(stored()), *kept = kept_by_ledger(set);
+    rpp_label_set_has_no_route(set, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), RTEST(none));
+    rpp_label_set_has_no_route(kept, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), RTEST(none));
+    RB_GC_GUARD(text);
+    return Qnil;
+}
+
+VALUE rb_rpp_labels_hash(const rpp_label_set *set)
 {
     VALUE hash = rb_hash_new();
-    const rpp_label_set *set = rb_rpp_labels_current();
     for (size_t i = 0; i < rpp_label_set_count(set); i++) {
         rpp_label label = rpp_label_set_at(set, i);
         rb_hash_aset(hash, ID2SYM(rb_intern3(label.key, label.key_length, rb_utf8_encoding())),
                      rb_utf8_str_new(label.value, label.value_length));
     }
     return hash;
+}
+
+static VALUE native_labels(VALUE self)
+{
+    return rb_rpp_labels_hash(rb_rpp_labels_current());
 }
 
 void rb_rpp_labels_init(VALUE native)
@@ -153,4 +228,5 @@ void rb_rpp_labels_init(VALUE native)
     rb_define_singleton_method(native, "label", native_label, 1);
     rb_define_singleton_method(native, "with_labels", native_with_labels, 1);
     rb_define_singleton_method(native, "labels", native_labels, 0);
+    rb_define_singleton_method(native, "no_route", native_no_route, 2);
 }

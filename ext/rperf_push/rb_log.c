@@ -1,12 +1,12 @@
-/* rb_log.c - log lines of the core for Ruby's own logger. */
+/* rb_log.c - passes log lines of the core to Ruby's logger. */
 #include "rb_log.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/log.h"
-#include "core/stats.h"
+#include "core/base/log.h"
+#include "core/base/stats.h"
 #include "rb_sampler.h"
 
 #define LINES_MAX 32u
@@ -42,16 +42,19 @@ static VALUE hand_over(VALUE argument)
     return rb_funcall(logger, rb_intern(methods[l->level]), 1, rb_utf8_str_new_cstr(l->text));
 }
 
+/* A logger that raises must not disturb the application; the line then goes to standard error. */
+static VALUE print_instead(VALUE argument, VALUE error)
+{
+    fprintf(stderr, "%s\n", ((const line *)argument)->text);
+    return Qnil;
+}
+
+/* An exception other than StandardError is not the logger's (a Timeout, the thread's end) and is passed on. */
 void rb_rpp_log_flush(void)
 {
     line l;
     while (!NIL_P(logger) && take_line(&l)) {
-        int failed = 0;
-        rb_protect(hand_over, (VALUE)&l, &failed);
-        if (!failed) continue;
-        /* A logger that raises must not hurt the application; the line still reaches someone. */
-        rb_set_errinfo(Qnil);
-        fprintf(stderr, "%s\n", l.text);
+        rb_rescue2(hand_over, (VALUE)&l, print_instead, (VALUE)&l, rb_eStandardError, (VALUE)0);
     }
 }
 
@@ -70,7 +73,7 @@ static void drain_in_job(void)
 {
     int failed = 0;
     rb_protect(start_logging_thread, Qnil, &failed);
-    if (failed) rb_set_errinfo(Qnil); /* no thread to be had: the lines wait for the next one */
+    if (failed) rb_set_errinfo(Qnil); /* no thread could start: the lines wait for the next one */
 }
 
 static void keep_line(rpp_log_level level, const char *text, void *unused)
@@ -94,12 +97,14 @@ void rb_rpp_log_to(VALUE target)
     rpp_log_set_sink(NIL_P(target) ? NULL : keep_line, NULL);
 }
 
-void rb_rpp_log_forget_after_fork(void)
+static void forget_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     first = count = 0;
     rpp_log_forget_after_fork();
 }
+
+const rb_rpp_participant rb_rpp_log_life = {.forget_after_fork = forget_after_fork};
 
 void rb_rpp_log_init(void)
 {

@@ -1,189 +1,247 @@
-/* rb_on_demand.c - the session on demand: start, stop, snapshot, profile; its result is a Ruby Hash. */
+/* rb_on_demand.c - sessions on demand: start, stop, snapshot, profile; their results are Ruby Hashes. */
 #include "rb_on_demand.h"
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
-#include "core/pipeline.h"
-#include "core/recording.h"
-#include "core/stats.h"
-#include "rb_frames.h"
-#include "rb_recorded.h"
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/profile/pipeline.h"
+#include "rb_life.h"
+#include "rb_outlets.h"
+#include "rb_recorder.h"
 #include "rb_sampler.h"
-#include "rb_session.h"
+#include "rb_waiting.h"
 
-#define BUFFER_HALF_BYTES (1024 * 1024)
-/* Windows only keep the tables small here: what they hold is added up. */
-#define WINDOW_NS         (10 * RPP_NS_PER_S)
-#define PATIENCE_NS       (30 * RPP_NS_PER_S)
-#define LAST_PATIENCE_NS  RPP_NS_PER_S /* at the exit, where nobody waits for a result */
+#define LAST_PATIENCE_NS RPP_NS_PER_S /* at the exit, where no thread waits for a result */
 
-typedef struct on_demand {
-    rpp_pipeline *pipeline;
-    rpp_recording *recording;
+/* The arguments of start. */
+typedef struct terms {
     rb_rpp_shape shape;
     uint32_t frequency;
+    rpp_engine_kind engine;
     bool deferred;
-    unsigned profiling; /* profile blocks under way */
-    unsigned users;     /* calls and blocks that hold on to it; the last one frees what was stopped */
-    bool ending, stopped;
-    uint64_t start_ns, began_ns; /* epoch, monotonic */
-    uint64_t overhead_before_ns, ticks_before;
+    bool inheritable; /* forked children carry it on */
+    char *directory;  /* where their windows become files; NULL: nowhere. The session's own */
+} terms;
+
+typedef struct on_demand {
+    rb_rpp_outlet outlet;
+    rb_rpp_recorder *recorder;
+    terms terms;
+    bool inherited;         /* continues the parent's: ends when this process starts its own */
+    unsigned profiling;     /* profile blocks under way */
+    _Atomic unsigned users; /* its collector, and calls and blocks that use it; the last one frees it */
+    bool ending;
 } on_demand;
 
-static on_demand *session;
+static on_demand *sessions[RB_RPP_OUTLETS];
+/* In a forked child: the program's own session to continue, until the restart takes it. */
+static const on_demand *parents;
 
-static void deliver(rpp_profile *profile, void *context)
+/* Whenever this thread releases the GVL, another one may end the session and start a new one. */
+static bool is_current(const on_demand *s)
 {
-    const on_demand *s = context;
-    if (rpp_recording_add(s->recording, profile, rb_rpp_frames_names()) != RPP_OK) {
-        rpp_log(RPP_LOG_ERROR, "out of memory: a window of the session on demand is incomplete");
+    return sessions[s->outlet] == s;
+}
+
+/* With a directory its windows, and those of the children that carry it on, become files there. */
+static on_demand *session_new(const terms *terms, const char *directory, bool summed)
+{
+    on_demand *s = rpp_calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->users = 1;
+    s->terms = *terms;
+    s->terms.directory = directory ? rpp_strdup(directory) : NULL;
+    if (!directory || s->terms.directory) {
+        s->recorder = rb_rpp_recorder_new(&terms->shape, terms->frequency, directory, summed);
     }
-    rpp_profile_free(profile);
-}
-
-static void begin_counting(on_demand *s, uint64_t now)
-{
-    s->start_ns = rpp_realtime_ns() - (rpp_monotonic_ns() - now);
-    s->began_ns = now;
-    s->overhead_before_ns = rpp_stats_get(RPP_STAT_overhead_ns);
-    s->ticks_before = rpp_stats_get(RPP_STAT_ticks);
-}
-
-static void session_free(on_demand *s)
-{
-    rpp_pipeline_free(s->pipeline);
-    rpp_recording_free(s->recording);
+    if (s->recorder) return s;
+    rpp_free(s->terms.directory);
     rpp_free(s);
+    return NULL;
 }
 
 static void let_go(on_demand *s)
 {
-    if (--s->users == 0 && s->stopped) session_free(s);
+    if (atomic_fetch_sub(&s->users, 1) != 1) return;
+    rb_rpp_recorder_free(s->recorder);
+    rpp_free(s->terms.directory);
+    rpp_free(s);
 }
 
-static on_demand *session_new(const rb_rpp_shape *shape, uint32_t frequency)
+static rpp_pipeline *pipeline_of(const on_demand *s)
 {
-    on_demand *s = rpp_calloc(1, sizeof *s);
-    if (!s) return NULL;
-    s->shape = *shape;
-    s->frequency = frequency;
-    rpp_pipeline_options options = {
-        .interval_ns = WINDOW_NS,
-        .period_ns = RPP_NS_PER_S / frequency,
-        .buffer_half_bytes = BUFFER_HALF_BYTES,
-        .limits = rpp_profile_default_limits,
-    };
-    options.limits.separate_rows = shape->separate;
-    rpp_pipeline_seams seams = rb_rpp_sampler_seams;
-    seams.deliver = deliver;
-    seams.context = s;
-    s->recording = rpp_recording_new(shape->separate);
-    s->pipeline = rpp_pipeline_new(&options, &seams, rb_rpp_frames_names());
-    if (s->recording && s->pipeline && rpp_pipeline_start(s->pipeline) == RPP_OK) return s;
-    session_free(s);
+    return rb_rpp_recorder_pipeline(s->recorder);
+}
+
+static rpp_status stop_collector(void *session, rpp_patience *patience)
+{
+    return rpp_pipeline_stop(pipeline_of(session), patience);
+}
+
+static void *finish(void *context)
+{
+    rpp_patience endless = {.deadline_ns = UINT64_MAX};
+    if (stop_collector(context, &endless) == RPP_OK) let_go(context);
     return NULL;
 }
 
-typedef struct waiting {
-    rpp_pipeline *pipeline;
-    uint64_t deadline_ns;
-    bool stop;
-    rpp_status status;
-} waiting;
-
-static void *wait_without_gvl(void *argument)
+/* No more samples come. A finisher waits for the collector, because nobody wants its result. */
+static void end_session(on_demand *s)
 {
-    waiting *w = argument;
-    w->status = w->stop ? rpp_pipeline_stop(w->pipeline, w->deadline_ns)
-                        : rpp_pipeline_wait_delivered(w->pipeline, rpp_pipeline_window(w->pipeline), w->deadline_ns);
-    return NULL;
+    rb_rpp_sampler_detach(s->outlet);
+    sessions[s->outlet] = NULL;
+    if (rb_rpp_finish_later(finish, s) == RPP_OK) return;
+    rpp_log(RPP_LOG_ERROR, "the system gave no thread to end a session with: its memory is kept");
 }
 
-/* All that was sampled until now is in the recording. */
-static void bring_in(on_demand *s)
+/* Does nothing if another thread ends it or has ended it. */
+static void give_up(on_demand *s)
 {
-    waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + PATIENCE_NS};
-    if (!rb_rpp_settle_until(RB_RPP_ON_DEMAND, w.deadline_ns)) return;
-    rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
+    if (is_current(s) && !s->ending) end_session(s);
 }
 
-/* No sample comes any more, and the collector is gone, unless that takes too long: then it keeps what it works on. */
-static void end_session(on_demand *s, uint64_t patience_ns)
+/* All until now, as data. An interrupt of the caller takes effect in here, so that no data is lost on its way out. If a window
+ * has ended meanwhile, the data is built again. */
+static VALUE take_all(VALUE argument)
 {
-    waiting w = {.pipeline = s->pipeline, .deadline_ns = rpp_monotonic_ns() + patience_ns, .stop = true};
-    rb_rpp_sampler_detach(RB_RPP_ON_DEMAND);
-    session = NULL;
-    rb_thread_call_without_gvl(wait_without_gvl, &w, NULL, NULL);
-    s->stopped = w.status == RPP_OK;
-}
-
-static VALUE mode_symbols(unsigned mode)
-{
-    VALUE cpu = ID2SYM(rb_intern("cpu")), wall = ID2SYM(rb_intern("wall"));
-    if (mode == RPP_MODE_CPU) return cpu;
-    return mode == RPP_MODE_WALL ? wall : rb_ary_new_from_args(2, cpu, wall);
-}
-
-static void put(VALUE hash, const char *key, VALUE value)
-{
-    rb_hash_aset(hash, ID2SYM(rb_intern(key)), value);
-}
-
-static VALUE data_of(on_demand *s)
-{
-    VALUE data = rb_hash_new();
-    put(data, "mode", mode_symbols(s->shape.mode));
-    put(data, "frequency", UINT2NUM(s->frequency));
-    put(data, "start_time_ns", ULL2NUM(s->start_ns));
-    put(data, "duration_ns", ULL2NUM(rpp_pipeline_boundary_ns(s->pipeline) - s->began_ns));
-    put(data, "trigger_count", ULL2NUM(rpp_stats_get(RPP_STAT_ticks) - s->ticks_before));
-    put(data, "sampling_time_ns", ULL2NUM(rpp_stats_get(RPP_STAT_overhead_ns) - s->overhead_before_ns));
-    rb_rpp_recorded_into(data, s->recording, &s->shape);
-    return data;
+    on_demand *s = (on_demand *)argument;
+    for (;;) {
+        rb_rpp_recorder_bring_in(s->recorder, s->outlet);
+        if (!is_current(s)) return Qnil; /* stopped meanwhile */
+        uint32_t window = rpp_pipeline_window(pipeline_of(s));
+        VALUE data = rb_rpp_recorder_data(s->recorder);
+        rb_thread_check_ints();
+        if (!is_current(s) || rpp_pipeline_window(pipeline_of(s)) == window) return data;
+    }
 }
 
 /* --- methods of Native: arguments were checked by Ruby --- */
 
-static VALUE native_start(VALUE self, VALUE mode, VALUE frequency, VALUE lines, VALUE aggregate, VALUE defer,
-                          VALUE engine)
+static VALUE attach(VALUE argument)
 {
-    if (session) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
-    rb_rpp_session_end_with_process();
-    rb_rpp_shape shape = {.mode = NUM2UINT(mode), .lines = RTEST(lines), .separate = !RTEST(aggregate)};
-    on_demand *s = session_new(&shape, NUM2UINT(frequency));
-    if (!s) rb_memerror();
-    rb_rpp_sampler_options options = {.period_ns = RPP_NS_PER_S / s->frequency,
-                                      .lines = shape.lines,
-                                      .overhead_limit = 1, /* whoever asks for it wants it */
-                                      .engine = (rpp_engine_kind)NUM2INT(engine)};
-    s->deferred = RTEST(defer);
-    rb_rpp_sampler_attach(RB_RPP_ON_DEMAND, &options, s->pipeline, s->deferred);
-    begin_counting(s, rpp_pipeline_boundary_ns(s->pipeline));
-    session = s;
-    return Qtrue;
-}
-
-static VALUE bring_in_all(VALUE argument)
-{
-    bring_in((on_demand *)argument);
+    const on_demand *s = (const on_demand *)argument;
+    rb_rpp_sampler_options options = {
+        .period_ns = RPP_NS_PER_S / s->terms.frequency,
+        .lines = s->terms.shape.lines,
+        .overhead_limit = 1, /* the program asked for this frequency */
+        .engine = s->terms.engine,
+    };
+    rb_rpp_sampler_attach(s->outlet, &options, pipeline_of(s), s->terms.deferred);
     return Qnil;
 }
 
-/* Whatever is thrown at it while it waits without the GVL, the session ends. */
-static VALUE native_stop(VALUE self)
+static VALUE yield_alone(VALUE unused)
 {
-    on_demand *s = session;
-    int thrown = 0;
+    return rb_yield_values(0);
+}
+
+/* The program's own. Restarts a forked child that has not reached its first safepoint yet. */
+static on_demand *own_session(void)
+{
+    if (parents) rb_thread_check_ints();
+    return sessions[RB_RPP_ON_DEMAND];
+}
+
+static on_demand *session_of(VALUE number)
+{
+    unsigned outlet = NUM2UINT(number);
+    if (outlet == RB_RPP_ON_DEMAND) return own_session();
+    return outlet > RB_RPP_CONTINUOUS && outlet < RB_RPP_OUTLETS ? sessions[outlet] : NULL;
+}
+
+static VALUE native_stop(VALUE self, VALUE number)
+{
+    on_demand *s = session_of(number);
     if (!s || s->ending) return Qnil;
+    VALUE data = Qnil;
+    int thrown = 0;
     s->ending = true;
     s->users++;
-    rb_protect(bring_in_all, (VALUE)s, &thrown);
-    end_session(s, PATIENCE_NS);
-    VALUE data = thrown ? Qnil : data_of(s);
+    rpp_pipeline_set_last(pipeline_of(s));
+    data = rb_protect(take_all, (VALUE)s, &thrown);
+    s->ending = false;
+    if (!thrown && is_current(s)) end_session(s);
     let_go(s);
     if (thrown) rb_jump_tag(thrown);
     return data;
+}
+
+static VALUE stop_own(VALUE number)
+{
+    return native_stop(Qnil, number);
+}
+
+static VALUE record_block(const on_demand *s, int *thrown)
+{
+    rb_protect(yield_alone, Qnil, thrown);
+    return !*thrown && is_current(s) ? rb_protect(stop_own, UINT2NUM(s->outlet), thrown) : Qnil;
+}
+
+/* For a side session, any free outlet. An inherited session ends. */
+static rb_rpp_outlet free_outlet(VALUE wanted)
+{
+    unsigned outlet = NUM2UINT(wanted), end = outlet < RB_RPP_SIDE ? outlet + 1 : RB_RPP_ATTACHED;
+    on_demand *before = session_of(wanted);
+    if (before && before->inherited) give_up(before);
+    while (outlet < end && sessions[outlet]) outlet++;
+    if (outlet >= end) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
+    return (rb_rpp_outlet)outlet;
+}
+
+/* The caller calls let_go. */
+static void begin_session(on_demand *s, rb_rpp_outlet outlet, int *thrown)
+{
+    rb_rpp_life_end_with_process();
+    s->outlet = outlet;
+    s->users++; /* another thread may stop it while it starts */
+    sessions[outlet] = s;
+    rb_protect(attach, (VALUE)s, thrown);
+    if (!*thrown) rb_rpp_recorder_begin_counting(s->recorder);
+}
+
+/* Returns the session's number. With a block: the data, as of stop; however the block ends, the session ends with it. With a
+ * directory the windows go there, and what stop returns has no samples; but the program's own session with a directory is one that
+ * another process has begun, of which stop returns this one's part. */
+static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency, VALUE lines, VALUE aggregate,
+                          VALUE defer, VALUE engine, VALUE directory, VALUE inherit)
+{
+    rb_rpp_outlet outlet = free_outlet(wanted);
+    rb_rpp_life_follow_forks();
+    terms terms = {
+        .shape = {.mode = NUM2UINT(mode), .lines = RTEST(lines), .separate = !RTEST(aggregate)},
+        .frequency = NUM2UINT(frequency),
+        .engine = (rpp_engine_kind)NUM2INT(engine),
+        .deferred = RTEST(defer),
+        .inheritable = RTEST(inherit),
+    };
+    bool own = outlet == RB_RPP_ON_DEMAND, filed = !NIL_P(directory);
+    on_demand *s = session_new(&terms, filed ? StringValueCStr(directory) : NULL, own || !filed);
+    if (!s) rb_memerror();
+    s->inherited = own && filed;
+    int thrown = 0;
+    begin_session(s, outlet, &thrown);
+    VALUE data = UINT2NUM(outlet);
+    if (!thrown && rb_block_given_p()) data = record_block(s, &thrown);
+    if (thrown) give_up(s);
+    let_go(s);
+    if (thrown) rb_jump_tag(thrown);
+    return data;
+}
+
+/* Windows of the forked children that carry the program's own session on become files in the directory. */
+static VALUE native_pass_on(VALUE self, VALUE directory)
+{
+    on_demand *s = sessions[RB_RPP_ON_DEMAND];
+    if (!s) return Qnil;
+    char *copy = rpp_strdup(StringValueCStr(directory));
+    if (!copy) rb_memerror();
+    rpp_free(s->terms.directory);
+    s->terms.directory = copy;
+    return Qnil;
 }
 
 typedef struct snapshot {
@@ -191,17 +249,14 @@ typedef struct snapshot {
     bool clear;
 } snapshot;
 
+/* An interrupt takes effect before anything is cleared. */
 static VALUE take_snapshot(VALUE argument)
 {
     const snapshot *wanted = (const snapshot *)argument;
     on_demand *s = wanted->session;
-    bring_in(s);
-    if (s != session) return Qnil; /* stopped meanwhile */
-    VALUE data = data_of(s);
-    if (wanted->clear) {
-        if (rpp_recording_clear(s->recording) != RPP_OK) rb_memerror();
-        begin_counting(s, rpp_pipeline_boundary_ns(s->pipeline));
-    }
+    VALUE data = take_all((VALUE)s);
+    if (!is_current(s)) return Qnil; /* stopped meanwhile */
+    if (wanted->clear && rb_rpp_recorder_clear(s->recorder) != RPP_OK) rb_memerror();
     return data;
 }
 
@@ -211,57 +266,134 @@ static VALUE end_snapshot(VALUE argument)
     return Qnil;
 }
 
-static VALUE native_snapshot(VALUE self, VALUE clear)
+static VALUE native_snapshot(VALUE self, VALUE number, VALUE clear)
 {
-    snapshot wanted = {session, RTEST(clear)};
-    if (!session || session->ending) return Qnil;
-    session->users++;
+    snapshot wanted = {session_of(number), RTEST(clear)};
+    if (!wanted.session || wanted.session->ending) return Qnil;
+    wanted.session->users++;
     return rb_ensure(take_snapshot, (VALUE)&wanted, end_snapshot, (VALUE)&wanted);
+}
+
+static VALUE run_profiled(VALUE argument)
+{
+    const on_demand *s = (const on_demand *)argument;
+    if (s->terms.deferred) rb_rpp_sampler_resume(s->outlet);
+    return rb_yield_values(0);
 }
 
 static VALUE end_profile(VALUE argument)
 {
     on_demand *s = (on_demand *)argument;
-    if (--s->profiling == 0 && s == session && s->deferred) rb_rpp_sampler_pause(RB_RPP_ON_DEMAND);
+    if (--s->profiling == 0 && is_current(s) && s->terms.deferred) rb_rpp_sampler_pause(s->outlet);
     let_go(s);
     return Qnil;
 }
 
+static VALUE profile_with(on_demand *s)
+{
+    s->users++;
+    s->profiling++;
+    return rb_ensure(run_profiled, (VALUE)s, end_profile, (VALUE)s);
+}
+
+/* With the program's own session. If there is only another one, the block just runs. */
 static VALUE native_profile(VALUE self)
 {
-    on_demand *s = session;
-    if (!s) rb_raise(rb_eRuntimeError, "profiling is not started: call RperfPush.start first");
-    s->users++;
-    if (s->profiling++ == 0 && s->deferred) rb_rpp_sampler_resume(RB_RPP_ON_DEMAND);
-    return rb_ensure(rb_yield, Qundef, end_profile, (VALUE)s);
+    on_demand *s = own_session();
+    if (s) return profile_with(s);
+    if (!rb_rpp_outlets_any()) {
+        rb_raise(rb_eRuntimeError, "profiling is not started: call RperfPush.start first");
+    }
+    return rb_yield_values(0);
 }
 
+/* For integrations: as profile, but without a session the block just runs. */
+static VALUE native_join(VALUE self)
+{
+    on_demand *s = own_session();
+    return s ? profile_with(s) : rb_yield_values(0);
+}
+
+/* True if the program or its parent has started one. */
 static VALUE native_is_recording(VALUE self)
 {
-    return session ? Qtrue : Qfalse;
+    return own_session() ? Qtrue : Qfalse;
 }
 
-VALUE rb_rpp_on_demand_drop(VALUE unused)
+static VALUE native_is_inherited(VALUE self)
 {
-    on_demand *s = session;
-    if (!s || s->ending) return Qnil;
-    s->users++;
-    end_session(s, LAST_PATIENCE_NS);
-    let_go(s);
+    const on_demand *s = own_session();
+    return s && s->inherited ? Qtrue : Qfalse;
+}
+
+static int drop(on_demand *s, uint64_t deadline_ns)
+{
+    rpp_status status;
+    rb_rpp_sampler_detach(s->outlet);
+    sessions[s->outlet] = NULL;
+    int thrown = rb_rpp_wait_until(stop_collector, s, deadline_ns, &status);
+    if (status == RPP_OK) let_go(s);
+    return thrown;
+}
+
+/* What they have recorded is gone. One that is being stopped is left to the call that stops it. May be interrupted. */
+static VALUE end_at_exit(VALUE unused)
+{
+    uint64_t deadline_ns = rpp_monotonic_ns() + LAST_PATIENCE_NS;
+    int thrown = 0;
+    for (rb_rpp_outlet outlet = RB_RPP_ON_DEMAND; outlet < RB_RPP_OUTLETS; outlet++) {
+        on_demand *s = sessions[outlet];
+        int interrupted = s && !s->ending ? drop(s, deadline_ns) : 0;
+        if (interrupted) thrown = interrupted;
+    }
+    if (thrown) rb_jump_tag(thrown);
     return Qnil;
 }
 
-/* The parent's stays as it is in the child's memory; its locks and tables may be half-way. */
-void rb_rpp_on_demand_forget_after_fork(void)
+/* The parent's stay as they are in the child's memory; their locks and tables may be half-way. */
+static void forget_after_fork(void)
 {
-    session = NULL;
+    const on_demand *own = sessions[RB_RPP_ON_DEMAND];
+    if (own) parents = own->terms.inheritable ? own : NULL;
+    memset(sessions, 0, sizeof sessions);
 }
+
+/* The program's own goes on as the parent's was begun, if that was inheritable. May be interrupted. */
+static VALUE restart_in_child(VALUE unused)
+{
+    const on_demand *before = parents;
+    parents = NULL;
+    if (!before || sessions[RB_RPP_ON_DEMAND]) return Qnil;
+    on_demand *s = session_new(&before->terms, before->terms.directory, true);
+    int thrown = 0;
+    if (s) {
+        s->inherited = true;
+        begin_session(s, RB_RPP_ON_DEMAND, &thrown);
+        if (thrown) give_up(s);
+        let_go(s);
+    }
+    if (!s || thrown) {
+        rpp_log(RPP_LOG_ERROR, "the session on demand does not go on in the forked process %d: %s", (int)getpid(),
+                thrown ? "interrupted" : rpp_status_text(RPP_NO_MEMORY));
+    }
+    if (thrown) rb_jump_tag(thrown);
+    return Qnil;
+}
+
+const rb_rpp_participant rb_rpp_on_demand_life = {
+    .forget_after_fork = forget_after_fork,
+    .restart_in_child = restart_in_child,
+    .end_at_exit = end_at_exit,
+};
 
 void rb_rpp_on_demand_init(VALUE native)
 {
-    rb_define_singleton_method(native, "start", native_start, 6);
-    rb_define_singleton_method(native, "stop", native_stop, 0);
-    rb_define_singleton_method(native, "snapshot", native_snapshot, 1);
+    rb_define_singleton_method(native, "start", native_start, 9);
+    rb_define_singleton_method(native, "pass_on", native_pass_on, 1);
+    rb_define_singleton_method(native, "stop", native_stop, 1);
+    rb_define_singleton_method(native, "snapshot", native_snapshot, 2);
     rb_define_singleton_method(native, "profile", native_profile, 0);
+    rb_define_singleton_method(native, "join", native_join, 0);
     rb_define_singleton_method(native, "recording?", native_is_recording, 0);
+    rb_define_singleton_method(native, "inherited?", native_is_inherited, 0);
 }

@@ -1,9 +1,9 @@
 /* rb_recorded.c - a recording as the data Hash of the API: frames, weights, threads and label sets as Ruby objects. */
 #include "rb_recorded.h"
 
-#include <ruby/encoding.h>
-
-#include "core/settings.h"
+#include "core/settings/settings.h"
+#include "rb_labels.h"
+#include "rb_values.h"
 
 typedef struct builder {
     const rb_rpp_shape *shape;
@@ -15,30 +15,22 @@ typedef struct builder {
     VALUE seqs;       /* thread_seq of the process -> of this session */
 } builder;
 
-static void put(VALUE hash, const char *key, VALUE value)
-{
-    rb_hash_aset(hash, ID2SYM(rb_intern(key)), value);
-}
-
 static VALUE frame_of(const builder *b, rpp_location location)
 {
     const rpp_frame_name *name = rpp_frame_names_get(b->recorded->names, location.frame);
-    VALUE path = rb_utf8_str_new(name ? name->path : "", name ? name->path_length : 0);
+    bool is_c = name && !name->path_length && location.frame >= RPP_FRAME_FIRST;
+    VALUE path = is_c ? rb_utf8_str_new_cstr("<C method>")
+                      : rb_utf8_str_new(name ? name->path : "", name ? name->path_length : 0);
     VALUE label = name ? rb_utf8_str_new(name->name, name->name_length) : rb_utf8_str_new_cstr("[unknown]");
     VALUE pair[] = {path, label, UINT2NUM(location.line)};
     return rb_ary_new_from_values(b->shape->lines ? 3 : 2, pair);
 }
 
-/* VM states are labels, as the guide names them. */
+/* A state becomes a label. */
 static void add_state(VALUE labels, uint8_t state)
 {
-    static const char *const names[RPP_STATE_COUNT][2] = {
-        [RPP_STATE_BLOCKED] = {"%GVL", "blocked"},
-        [RPP_STATE_WAITING] = {"%GVL", "wait"},
-        [RPP_STATE_GC_MARKING] = {"%GC", "mark"},
-        [RPP_STATE_GC_SWEEPING] = {"%GC", "sweep"},
-    };
-    if (names[state][0]) put(labels, names[state][0], rb_utf8_str_new_cstr(names[state][1]));
+    const rpp_state_name *named = &rpp_state_names[state];
+    if (named->key) rb_rpp_put(labels, named->key, rb_utf8_str_new_cstr(named->value));
 }
 
 static VALUE set_id_of(const builder *b, const rpp_row *row)
@@ -46,12 +38,7 @@ static VALUE set_id_of(const builder *b, const rpp_row *row)
     VALUE key = ULL2NUM((uint64_t)row->labels << 8 | row->state), known = rb_hash_aref(b->set_ids, key);
     if (!NIL_P(known)) return known;
     const rpp_label_set *set = rpp_label_sets_get(rpp_profile_label_sets(b->recorded->profile), row->labels);
-    VALUE labels = rb_hash_new();
-    for (size_t i = 0; i < rpp_label_set_count(set); i++) {
-        rpp_label label = rpp_label_set_at(set, i);
-        rb_hash_aset(labels, ID2SYM(rb_intern3(label.key, label.key_length, rb_utf8_encoding())),
-                     rb_utf8_str_new(label.value, label.value_length));
-    }
+    VALUE labels = rb_rpp_labels_hash(set);
     add_state(labels, row->state);
     VALUE id = LONG2NUM(RARRAY_LEN(b->label_sets));
     rb_ary_push(b->label_sets, labels);
@@ -77,42 +64,58 @@ static VALUE stack_of(const builder *b, uint32_t stack)
     return frames;
 }
 
-static void add_rows(const builder *b, VALUE samples, VALUE walls)
+/* The first value is the weight, each other one a column of its own. */
+static void add_rows(const builder *b, VALUE samples, VALUE columns)
 {
     const rpp_row *rows = rpp_profile_rows(b->recorded->profile);
-    bool cpu = b->shape->mode & RPP_MODE_CPU;
     for (size_t i = 0; i < rpp_profile_row_count(b->recorded->profile); i++) {
-        uint64_t weight = cpu ? rows[i].cpu_ns : rows[i].wall_ns;
-        if (!weight && !(walls && rows[i].wall_ns)) continue;
-        VALUE sample[] = {stack_of(b, rows[i].stack), ULL2NUM(weight), seq_of(b, rows[i].thread_seq),
+        uint64_t shown[RPP_VALUE_COUNT], any = 0;
+        long count = 0;
+        for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+            if (b->shape->mode >> value & 1) any |= shown[count++] = rows[i].values[value];
+        }
+        if (!any) continue;
+        VALUE sample[] = {stack_of(b, rows[i].stack), ULL2NUM(shown[0]), seq_of(b, rows[i].thread_seq),
                           set_id_of(b, &rows[i])};
         rb_ary_push(samples, rb_ary_new_from_values(4, sample));
-        if (walls) rb_ary_push(walls, ULL2NUM(rows[i].wall_ns));
+        for (long c = 1; c < count; c++) rb_ary_push(RARRAY_AREF(columns, c - 1), ULL2NUM(shown[c]));
     }
+}
+
+/* type => its column, of all values but the first; the columns are in `columns`, too. */
+static VALUE columns_by_type(const builder *b, VALUE columns)
+{
+    VALUE values = rb_hash_new();
+    bool first = true;
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+        if (!(b->shape->mode >> value & 1)) continue;
+        VALUE column = rb_ary_new();
+        if (!first) rb_ary_push(columns, column);
+        if (!first) rb_rpp_put(values, rpp_value_types[value].type, column);
+        first = false;
+    }
+    return values;
 }
 
 static VALUE build(VALUE argument)
 {
     builder *b = (builder *)argument;
     const rpp_stack_table *stacks = rpp_profile_stacks(b->recorded->profile);
-    bool both = b->shape->mode == (RPP_MODE_CPU | RPP_MODE_WALL);
-    VALUE samples = rb_ary_new(), walls = both ? rb_ary_new() : Qfalse, values = rb_hash_new();
+    VALUE samples = rb_ary_new(), columns = rb_ary_new(), values = columns_by_type(b, columns);
     for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
         rb_ary_push(b->frames, frame_of(b, rpp_stack_table_location(stacks, i)));
     }
     rb_ary_push(b->label_sets, rb_hash_new());
     rb_hash_aset(b->set_ids, INT2FIX(RPP_STATE_RUNNING), INT2FIX(0));
-    add_rows(b, samples, walls);
-    put(b->hash, "sampling_count", ULL2NUM(b->recorded->captures));
-    put(b->hash, "detected_thread_count", SIZET2NUM(RHASH_SIZE(b->seqs)));
-    put(b->hash, "unique_frames", UINT2NUM(rpp_stack_table_location_count(stacks)));
-    put(b->hash, "unique_stacks", UINT2NUM(rpp_stack_table_count(stacks)));
-    put(b->hash, b->shape->separate ? "raw_samples" : "aggregated_samples", samples);
-    put(b->hash, "label_sets", b->label_sets);
-    if (both) {
-        put(values, "wall", walls);
-        put(b->hash, "values", values);
-    }
+    add_rows(b, samples, columns);
+    rb_rpp_put(b->hash, "sampling_count", ULL2NUM(b->recorded->captures));
+    rb_rpp_put(b->hash, "detected_thread_count", SIZET2NUM(RHASH_SIZE(b->seqs)));
+    rb_rpp_put(b->hash, "unique_frames", UINT2NUM(rpp_stack_table_location_count(stacks)));
+    rb_rpp_put(b->hash, "unique_stacks", UINT2NUM(rpp_stack_table_count(stacks)));
+    rb_rpp_put(b->hash, b->shape->separate ? "raw_samples" : "aggregated_samples", samples);
+    rb_rpp_put(b->hash, "label_sets", b->label_sets);
+    if (RHASH_SIZE(values)) rb_rpp_put(b->hash, "values", values);
+    RB_GC_GUARD(columns);
     return Qnil;
 }
 
@@ -125,7 +128,7 @@ static void read_recorded(const rpp_recorded *recorded, void *context)
 {
     reading *r = context;
     r->builder->recorded = recorded;
-    rb_protect(build, (VALUE)r->builder, &r->failed); /* the recording's lock must be let go of */
+    rb_protect(build, (VALUE)r->builder, &r->failed); /* the recording's lock must be released */
 }
 
 void rb_rpp_recorded_into(VALUE hash, rpp_recording *recording, const rb_rpp_shape *shape)

@@ -1,4 +1,8 @@
-/* rb_recorded.h - a recording as the data Hash of the API: frames, weights, threads and label sets as Ruby objects. */
+/* rb_recorded.h - converts a recording to the API's data Hash: frames, weights, threads and label sets as Ruby objects.
+ *
+ * Threads    under the GVL.
+ * Ownership  results are Ruby objects.
+ */
 #ifndef RB_RECORDED_H
 #define RB_RECORDED_H
 
@@ -6,10 +10,10 @@
 
 #include <stdbool.h>
 
-#include "core/recording.h"
+#include "core/profile/recording.h"
 
 typedef struct rb_rpp_shape {
-    unsigned mode; /* RPP_MODE_*: the weight is cpu, if it is among them; wall then goes under :values */
+    unsigned mode; /* RPP_MODE_*: the first is the weight, the others go under :values */
     bool lines;    /* frames are [path, label, line] */
     bool separate; /* :raw_samples beside :aggregated_samples */
 } rb_rpp_shape;

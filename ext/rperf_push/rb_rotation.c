@@ -1,15 +1,18 @@
-/* rb_rotation.c - the end of a window: every thread's clocks closed at one boundary in time. */
+/* rb_rotation.c - ends a window: closes every thread's ledger at one boundary in time. */
 #include "rb_rotation.h"
 
-#include "core/clock.h"
+#include "core/base/clock.h"
+#include "rb_births.h"
 #include "rb_frames.h"
+#include "rb_outlets.h"
+#include "rb_walk.h"
 
 _Atomic uint32_t rb_rpp_boundaries;
 
-static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet, bool is_current, rb_rpp_occasion when)
+static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet)
 {
     uint64_t boundary = rpp_pipeline_boundary_ns(rb_rpp_outlet_pipeline(outlet));
-    if (!rb_rpp_settle(t, is_current, boundary, when)) return false;
+    if (!rb_rpp_settle(t, boundary)) return false;
     rb_rpp_join_window(t, outlet);
     return true;
 }
@@ -18,26 +21,18 @@ bool rb_rpp_settle_late(rb_rpp_thread *t)
 {
     uint32_t boundaries = atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed);
     bool settled = true;
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (rb_rpp_is_late(t, outlet)) settled &= settle(t, outlet, true, RB_RPP_WINDOW_END);
+    for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
+        if (rb_rpp_is_late(t, outlet)) settled &= settle(t, outlet);
     }
     if (settled) t->boundaries = boundaries;
     return settled;
 }
 
-/* Whoever runs beside us, and was not heard to begin, is of another Ractor. */
-static bool is_left_out(rb_rpp_thread *t)
+static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns)
 {
-    if (!t->ended && !t->in_ruby && t->phase == RB_RPP_RUNNING) rb_rpp_thread_ignore(t);
-    return t->ended;
-}
-
-static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns, rb_rpp_occasion when)
-{
-    const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (is_left_out(t) || !rb_rpp_is_late(t, outlet)) continue;
-        if (!settle(t, outlet, t == current, when)) {
+        if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
+        if (!settle(t, outlet)) {
             rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
             return false;
         }
@@ -46,54 +41,61 @@ static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budge
     return true;
 }
 
-/* Frames are let go of only when no open window can hold them: so all outlets must have moved on. */
+/* Frames are released only when no open window can contain them, so all outlets must have moved on. A detached pipeline may still
+ * work on its last window. */
 static void note_rotation(rb_rpp_outlet outlet)
 {
     static unsigned moved_on; /* a bit for each */
+    unsigned attached = 0;
     moved_on |= 1u << outlet;
     for (rb_rpp_outlet other = 0; other < RB_RPP_OUTLETS; other++) {
-        if (rb_rpp_outlet_pipeline(other) && !(moved_on & 1u << other)) return;
+        if (!rb_rpp_outlet_pipeline(other)) continue;
+        if (!(moved_on & 1u << other)) return;
+        attached++;
     }
+    if (rb_rpp_frames_readers() > attached) return;
     moved_on = 0;
     rb_rpp_frames_next_window();
+    for (rb_rpp_outlet each = 0; each < RB_RPP_OUTLETS; each++) {
+        if (rb_rpp_outlet_pipeline(each)) rpp_pipeline_want_frames(rb_rpp_outlet_pipeline(each), true);
+    }
 }
 
-/* A handler on this thread keeps out: between the boundary and the new window it would give time to the wrong one. */
+/* In a section: a handler between the boundary and the new window would give time to the wrong one. */
 static bool begin_rotation(rpp_pipeline *pipeline)
 {
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    bool was_busy = t && t->busy;
-    if (t) t->busy = true;
-    atomic_signal_fence(memory_order_seq_cst);
+    bool was_busy = t && rb_rpp_section_begin(t);
+    rb_rpp_walk_next_window();
     bool begun = rpp_pipeline_begin_rotation(pipeline, rpp_monotonic_ns()) == RPP_OK;
-    if (begun) atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
-    if (t) t->busy = was_busy;
+    if (begun) {
+        rb_rpp_capturing.cut_ns = rpp_pipeline_boundary_ns(pipeline);
+        atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
+    }
+    if (t) rb_rpp_section_end(t, was_busy);
     return begun;
 }
 
-bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns, rb_rpp_occasion when)
+bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns)
 {
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     uint64_t began = rpp_monotonic_ns();
     if (!rpp_pipeline_is_rotating(pipeline)) {
+        rb_rpp_births_meet_waiting(rpp_monotonic_ns());
         if (!begin_rotation(pipeline)) return false;
         note_rotation(outlet);
     }
-    bool resting = rb_rpp_capturing.resting; /* then what the clocks hold is the paused outlet's */
-    if (resting) rb_rpp_outlet_switch(outlet, true);
-    bool done = settle_all_late(outlet, began, budget_ns, when);
-    if (resting) rb_rpp_outlet_switch(outlet, false);
-    if (!done) return false;
+    if (!settle_all_late(outlet, began, budget_ns)) return false;
     rpp_pipeline_end_rotation(pipeline);
     return true;
 }
 
 void rb_rpp_settle_all(uint64_t now)
 {
-    const rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
+    rb_rpp_births_meet_waiting(now);
+    rb_rpp_capturing.cut_ns = now;
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (is_left_out(t)) continue;
-        (void)rb_rpp_settle(t, t == current, now, RB_RPP_SETTLE_ALL); /* no room: a little inexact */
+        if (t->ended) continue;
+        (void)rb_rpp_settle(t, now); /* no room: a little inexact */
     }
 }

@@ -1,85 +1,102 @@
-/* rb_sampler.c - when a stack is captured, and how much time it is given. */
+/* rb_sampler.c - when a stack is captured: ticks, jobs, and the outlets that come and go. */
 #include "rb_sampler.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/budget.h"
-#include "core/clock.h"
-#include "core/log.h"
-#include "core/stats.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/stats.h"
+#include "rb_births.h"
+#include "rb_budget.h"
 #include "rb_frames.h"
 #include "rb_hooks.h"
 #include "rb_labels.h"
 #include "rb_lull.h"
+#include "rb_outlets.h"
+#include "rb_overhead.h"
 #include "rb_rotation.h"
 #include "rb_task.h"
+#include "rb_testing.h"
 #include "rb_timers.h"
+#include "rb_trigger.h"
 
-/* What a job may take of the application's time at once. */
+/* The longest time that one job takes from the application. */
 #define JOB_BUDGET_NS   (400 * RPP_NS_PER_US)
-/* A thread that has run this many periods without a capture may hold the GVL in its sleep. */
+/* A thread that has run this many periods without a capture may be asleep with the GVL. */
 #define OVERDUE_PERIODS 4u
 
-static rb_postponed_job_handle_t job_handle;
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static _Atomic bool by_signal;
-static pthread_mutex_t budget_lock = PTHREAD_MUTEX_INITIALIZER; /* two collectors may look, and options change */
-static rpp_budget budget;
-/* A thread of ours may outlive its deadline at the exit, and the VM. */
-static pthread_mutex_t trigger_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool jobs_have_ended;     /* under trigger_lock */
-static _Atomic bool signal_lost; /* the program has taken it since: the next job gives it up */
+static _Atomic bool signal_lost; /* the program has changed its handler: the next job takes it back or gives it up */
 static _Atomic(void (*)(void)) restart_in_child;
 static _Atomic(void (*)(void)) requested;
 
 /* --- ticks --- */
 
-/* The calling thread runs: in a job, or in the signal handler. False: it is not due yet, or late, and a tick can wait. */
-static bool capture_running(rb_rpp_thread *t, uint64_t now, bool by_timer)
+/* For the calling thread, in a job at a safepoint. If it has no timer, this is the collector's tick; if it has one, it may have
+ * slept while it held the GVL. */
+static void look_at_running(rb_rpp_thread *t, unsigned ticks, uint64_t now)
 {
-    t->busy = true;
-    bool on_time = rb_rpp_settle_if_late(t);
-    if (on_time) {
-        rb_rpp_thread_advance(t, now);
-        rb_rpp_thread_read_cpu(t);
+    bool was_busy = rb_rpp_section_begin(t);
+    if (rb_rpp_settle_if_late(t)) {
+        rpp_due due = t->has_timer ? rpp_ledger_looked_at(&t->ledger, now)
+                                   : rpp_ledger_found(&t->ledger, ticks * rb_rpp_period_ns(), now);
+        rb_rpp_capture_if(t, due);
     }
-    bool due = on_time && (!by_timer || rb_rpp_timer_is_due(t));
-    if (due) {
-        rb_rpp_capture_running(t);
-        atomic_store_explicit(&t->captured_ns, now, memory_order_relaxed);
-    }
-    t->busy = false;
-    return due;
+    atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
+    rb_rpp_section_end(t, was_busy);
 }
 
-/* In the signal handler. Whatever forbids a capture now leaves the time on the clock for the next one. */
+/* In the calling thread's handler. If the thread is late for a window's end, the tick would go into the wrong window. */
+static void take_tick(rb_rpp_thread *t, uint64_t now)
+{
+    bool fixed_rate = rb_rpp_testing_period_ns();
+    bool was_busy = rb_rpp_section_begin(t);
+    t->interrupted = true;
+    t->refused = false;
+    bool in_time = rb_rpp_settle_if_late(t);
+    if (in_time) {
+        rb_rpp_capture_if(t, fixed_rate ? rpp_ledger_drawn(&t->ledger, rb_rpp_testing_period_ns(), now)
+                                        : rpp_ledger_ticked(&t->ledger, now));
+    }
+    t->interrupted = false;
+    atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
+    rb_rpp_section_end_in_handler(t, was_busy);
+    if (in_time && !fixed_rate) {
+        rb_rpp_timer_go_on_after_tick(t);
+    } else {
+        rb_rpp_timer_go_on(t);
+    }
+}
+
+/* In the signal handler. A tick that comes during a section is owed, and taken at the end of the section. */
 static void on_timer(rb_rpp_thread *t)
 {
     if (!rb_rpp_is_sampling()) return;
-    if (!t->in_ruby || t->busy || rb_rpp_capture_is_busy()) {
+    rpp_stats_add(RPP_STAT_timer_ticks, 1);
+    if (!t->in_ruby || !rpp_ledger_is_open_to_ticks(&t->ledger)) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-        rb_rpp_timer_retry(t);
-    } else if (t->phase != RB_RPP_RUNNING || t->doing != RPP_STATE_RUNNING) {
-        rb_rpp_timer_owe(t);
+        rb_rpp_timer_go_on(t);
+    } else if (!rpp_ledger_runs(&t->ledger)) {
+        rb_rpp_timer_wait(t);
+    } else if (rb_during_gc()) { /* a GC within another tool's hook is not reported */
+        rb_rpp_timer_go_on(t);
     } else {
         uint64_t began = rb_rpp_overhead_begin();
-        if (capture_running(t, began ? began : rpp_monotonic_ns(), true)) {
-            rb_rpp_timer_next(t);
-        } else {
-            rb_rpp_timer_retry(t);
-        }
+        take_tick(t, began ? began : rpp_monotonic_ns());
         rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
     }
 }
 
-static void name_frames(uint64_t budget_ns)
+/* True: there is more to do. */
+static bool work_on_frames(void)
 {
-    rb_rpp_frames_name(budget_ns);
+    bool more = rb_rpp_frames_work(JOB_BUDGET_NS);
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (pipeline) rpp_pipeline_set_unnamed(pipeline, rb_rpp_frames_unnamed());
+        if (pipeline) rpp_pipeline_want_frames(pipeline, more);
     }
+    return more;
 }
 
 static void give_up_signal(void)
@@ -90,9 +107,23 @@ static void give_up_signal(void)
     rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: the program handles SIGURG itself");
 }
 
-static bool any_on(void)
+static void take_back_or_give_up_signal(void)
 {
-    return rb_rpp_outlet_is_on(RB_RPP_CONTINUOUS) || rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND);
+    static bool said;
+    if (!rb_rpp_timers_take_back()) {
+        give_up_signal();
+        return;
+    }
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_set_again(t);
+    if (!said) rpp_log(RPP_LOG_INFO, "the program has reset SIGURG: taken back, as nobody handles it");
+    said = true;
+}
+
+static unsigned count_on(void)
+{
+    unsigned count = 0;
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) count += rb_rpp_outlet_is_on(outlet);
+    return count;
 }
 
 static bool any_is_rotating(void)
@@ -104,96 +135,85 @@ static bool any_is_rotating(void)
     return false;
 }
 
-/* Whatever looks at all clocks, or sets them, wants them as they are now. */
+/* Call it before reading or setting the clocks of all threads. */
 static void end_lull(void)
 {
-    rb_rpp_lull_end(rpp_monotonic_ns());
+    rb_rpp_hooks_end_lull(rpp_monotonic_ns());
 }
 
 static void begin_or_end_lull(void)
 {
     if (!rb_rpp_lull_is_wanted()) {
         end_lull();
-    } else if (!rb_rpp_is_lull() && any_on() && !any_is_rotating()) {
-        rb_rpp_lull_begin(rpp_monotonic_ns());
+    } else if (!rb_rpp_is_lull() && count_on() && !any_is_rotating()) {
+        rb_rpp_hooks_begin_lull(rpp_monotonic_ns());
     }
 }
 
-static bool rotate(rb_rpp_outlet outlet, rb_rpp_occasion when)
+static bool rotate(rb_rpp_outlet outlet)
 {
     end_lull();
-    return rb_rpp_rotate(outlet, JOB_BUDGET_NS, when);
+    return rb_rpp_rotate(outlet, JOB_BUDGET_NS);
+}
+
+/* The job runs in another Ractor. Collectors ask again until their work is done; for a restart and a request nobody asks again, so
+ * the job is triggered again. */
+static void leave_to_main_ractor(void)
+{
+    rb_rpp_testing_in_job(false);
+    if (atomic_load(&restart_in_child) || atomic_load(&requested)) rb_rpp_trigger_in_main_ractor();
+}
+
+/* Takes ticks that came when the VM, a window's end or our tables did not allow a capture. */
+static void take_what_is_owed(rb_rpp_thread *t)
+{
+    t->in_job = false;
+    rb_rpp_section_end(t, rb_rpp_section_begin(t));
 }
 
 static void job(void *unused)
 {
+    if (!rb_rpp_in_main_ractor()) {
+        leave_to_main_ractor();
+        return;
+    }
+    rb_rpp_testing_in_job(true);
+    if (!rb_rpp_trigger_knows_who_runs()) return;
     void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
     if (restart) restart();
     void (*request)(void) = atomic_exchange(&requested, NULL);
     if (request) request();
 
-    if (atomic_exchange(&signal_lost, false)) give_up_signal();
+    bool ticks_were_lost = atomic_exchange(&signal_lost, false);
+    if (ticks_were_lost) take_back_or_give_up_signal();
     uint64_t began = rb_rpp_overhead_begin();
-    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
+    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0, ticks = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (pipeline) all_work |= work[outlet] = rpp_pipeline_work(pipeline);
+        if (!pipeline) continue;
+        all_work |= work[outlet] = rpp_pipeline_work(pipeline);
+        unsigned own = rpp_pipeline_take_ticks(pipeline);
+        if (own > ticks) ticks = own; /* the ticks of outlets coincide */
     }
-    /* Before a window ends: a thread that slept with the GVL in its hands did so in that window, and here. */
+    /* Before a window ends: a thread that slept with the GVL did so in that window, at this place. */
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
-    if (is_profiled && (all_work & RPP_WORK_TICK)) capture_running(t, rpp_monotonic_ns(), false);
+    if (is_profiled) t->in_job = true;
+    if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK))) look_at_running(t, ticks, rpp_monotonic_ns());
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet, RB_RPP_WINDOW_END);
+        if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet);
     }
-    if (all_work & RPP_WORK_NAMES) name_frames(JOB_BUDGET_NS);
+    if (all_work & RPP_WORK_FRAMES) work_on_frames();
     begin_or_end_lull();
+    if (is_profiled) take_what_is_owed(t);
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
 
 /* --- seams of the pipelines: the collectors call these --- */
 
-static void trigger_job(void)
-{
-    pthread_mutex_lock(&trigger_lock);
-    if (!jobs_have_ended) rb_postponed_job_trigger(job_handle);
-    pthread_mutex_unlock(&trigger_lock);
-}
-
 static void ask(void *unused)
 {
-    trigger_job();
-}
-
-static void use_period(uint64_t ns)
-{
-    atomic_store_explicit(&rb_rpp_capturing.period_ns, ns, memory_order_relaxed);
-    rb_rpp_timers_set_period(ns);
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (pipeline) rpp_pipeline_set_period(pipeline, ns);
-    }
-    rpp_stats_set(RPP_STAT_period_ns, ns);
-}
-
-static rpp_overhead overhead(void)
-{
-    uint64_t hooks = rpp_stats_get(RPP_STAT_overhead_hooks_ns), all = rpp_stats_get(RPP_STAT_overhead_ns);
-    return (rpp_overhead){.captures_ns = all > hooks ? all - hooks : 0, .hooks_ns = hooks};
-}
-
-static void keep_to_budget(void)
-{
-    pthread_mutex_lock(&budget_lock);
-    uint64_t before = budget.period_ns, now = rpp_monotonic_ns();
-    rpp_overhead spent = overhead();
-    bool lull = rpp_budget_wants_lull(&budget, now, spent.hooks_ns);
-    uint64_t period = rpp_budget_look(&budget, now, spent);
-    if (period != before) use_period(period);
-    pthread_mutex_unlock(&budget_lock);
-    /* Where threads share native ones, no CPU clock tells what one of them did meanwhile. */
-    rb_rpp_lull_want(lull && !rb_rpp_threads_share_native_ones());
-    if (rb_rpp_lull_is_wanted() != rb_rpp_is_lull()) trigger_job();
+    rb_rpp_trigger();
 }
 
 static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
@@ -201,31 +221,52 @@ static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
     return rpp_monotonic_ns() > atomic_load_explicit(moment, memory_order_relaxed) + patience_ns;
 }
 
-/* A tick finds whoever runs just then, be it for an instant: what is short and often is found as often as it is there.
- * A thread with a timer is left to that, however long it takes on a busy machine: a tick would find its next safepoint, not
- * what it does. But while it sleeps with the GVL its clock stands still. */
+/* The collector's tick finds the thread that runs at that moment, however briefly, so short and frequent work gets its share.
+ * A thread with a timer is left to the timer, even on a busy machine, because a tick would find its next safepoint instead of
+ * its work. But while it sleeps with the GVL, its clock stands still. */
 static bool is_overdue(const rb_rpp_thread *t)
 {
-    if (!is_past(&t->captured_ns, rb_rpp_period_ns() / 4 * 3)) return false;
-    if (!t->has_timer) return true;
+    if (!t->has_timer)
+        return rpp_ledger_runs(&t->ledger); /* a tick taken at the end of a GC would find allocating code too often */
+    if (!is_past(&t->looked_at_ns, rb_rpp_period_ns() / 4 * 3)) return false;
     return is_past(&t->resumed_ns, rb_rpp_period_ns() * OVERDUE_PERIODS) && rb_rpp_task_is_asleep(t->tid) &&
-           rb_rpp_running_thread(NULL) == t; /* still: it did not let go of the GVL before */
+           rb_rpp_running_thread(NULL) == t; /* it still holds the GVL */
 }
 
 static unsigned activity(void *unused)
 {
     if (rb_rpp_timers_are_lost()) {
         atomic_store(&signal_lost, true);
-        trigger_job();
+        rb_rpp_trigger();
     }
-    keep_to_budget();
+    rb_rpp_budget_keep();
     bool any_ran;
     const rb_rpp_thread *t = rb_rpp_running_thread(&any_ran);
     unsigned bits = any_ran || rb_rpp_lull_is_wanted() ? RPP_ACTIVITY_RAN : 0;
     return t && is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
-const rpp_pipeline_seams rb_rpp_sampler_seams = {.ask = ask, .activity = activity};
+static const rpp_pipeline_seams seams = {.ask = ask, .activity = activity};
+
+rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, rb_rpp_deliver deliver, void *context)
+{
+    rpp_pipeline_seams own = seams;
+    own.deliver = deliver;
+    own.context = context;
+    rpp_pipeline_options with_tick = *options;
+    with_tick.tick_ns = rb_rpp_rules.tick_ns;
+    rpp_stats_set(RPP_STAT_kernel_tick_ns, rb_rpp_rules.tick_ns);
+    rpp_pipeline *pipeline = rpp_pipeline_new(&with_tick, &own, rb_rpp_frames_names());
+    if (pipeline) rb_rpp_frames_add_reader();
+    return pipeline;
+}
+
+void rb_rpp_sampler_free_pipeline(rpp_pipeline *pipeline)
+{
+    if (!pipeline) return;
+    rpp_pipeline_free(pipeline);
+    rb_rpp_frames_remove_reader();
+}
 
 /* --- outlets come and go --- */
 
@@ -241,18 +282,18 @@ static void combine_options(void)
         if (o->overhead_limit < overhead_limit) overhead_limit = o->overhead_limit;
         rb_rpp_capturing.lines |= o->lines;
     }
-    rb_rpp_hooks_set_pace(period, overhead_limit);
-    pthread_mutex_lock(&budget_lock);
-    rpp_budget_init(&budget, overhead_limit, period, rpp_monotonic_ns(), overhead());
-    pthread_mutex_unlock(&budget_lock);
-    use_period(period);
+    rb_rpp_hooks_set_pace(period);
+    rb_rpp_budget_begin(overhead_limit, period);
 }
 
-/* The first time something is to be sampled. Until then the program pays nothing. */
+/* When something is sampled for the first time. Until then the program pays nothing. */
 static void follow_threads(void)
 {
-    if (!rb_rpp_hooks_install_once()) return;
-    rb_rpp_threads_register_all(rpp_monotonic_ns());
+    static bool done;
+    if (done) return;
+    rb_rpp_hooks_install_once();
+    rb_rpp_threads_register_all(rpp_monotonic_ns()); /* if it is interrupted, the next call does all of it */
+    done = true;
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
     }
@@ -261,7 +302,7 @@ static void follow_threads(void)
 
 static void resume_at(rb_rpp_outlet outlet, uint64_t now)
 {
-    bool others = any_on();
+    bool others = count_on();
     if (others) rb_rpp_settle_all(now);
     rb_rpp_outlet_switch(outlet, true);
     if (!others) rb_rpp_sampling_begin(now);
@@ -280,40 +321,29 @@ void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
 {
     if (!rb_rpp_outlet_is_on(outlet)) return;
     end_lull();
-    bool others = rb_rpp_outlet_is_on(outlet == RB_RPP_CONTINUOUS ? RB_RPP_ON_DEMAND : RB_RPP_CONTINUOUS);
-    if (others) {
-        rb_rpp_settle_all(rpp_monotonic_ns());
-    } else {
-        rb_rpp_sampling_end();
-    }
+    rb_rpp_settle_all(rpp_monotonic_ns());
+    if (count_on() == 1) rb_rpp_sampling_end();
     rb_rpp_outlet_switch(outlet, false);
 }
 
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused)
 {
-    if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* one that is being stopped meanwhile */
+    if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* another thread is stopping it */
     end_lull();
-    bool first = !rb_rpp_sampler_is_attached();
-    if (any_on()) {
-        rb_rpp_settle_all(rpp_monotonic_ns());
-    } else if (!first) { /* the other one is paused: what the clocks hold is its own */
-        rb_rpp_outlet other = outlet == RB_RPP_CONTINUOUS ? RB_RPP_ON_DEMAND : RB_RPP_CONTINUOUS;
-        rb_rpp_outlet_switch(other, true);
-        rb_rpp_settle_all(rpp_monotonic_ns());
-        rb_rpp_outlet_switch(other, false);
-    }
+    bool first = !rb_rpp_outlets_any();
+    if (count_on()) rb_rpp_settle_all(rpp_monotonic_ns());
     wanted[outlet] = *options;
     rb_rpp_outlet_set_pipeline(outlet, pipeline);
     combine_options();
     if (first) by_signal = rb_rpp_timers_start(options->engine, on_timer);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (first) rpp_thread_clocks_reset(&t->clocks, 0, 0); /* whatever they hold is of an earlier session */
         rb_rpp_join_window(t, outlet);
     }
     if (!paused) follow_threads();
     uint64_t now = rpp_monotonic_ns();
     rpp_pipeline_open(pipeline, now);
+    rpp_pipeline_want_frames(pipeline, true); /* frames that another session left without names */
     if (!paused) resume_at(outlet, now);
     rb_rpp_labels_changed(rb_rpp_labels_current());
 }
@@ -322,17 +352,12 @@ void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
 {
     rb_rpp_sampler_pause(outlet);
     rb_rpp_outlet_set_pipeline(outlet, NULL);
-    if (rb_rpp_sampler_is_attached()) {
+    if (rb_rpp_outlets_any()) {
         combine_options();
         return;
     }
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_stop(t);
     rb_rpp_timers_stop();
-}
-
-bool rb_rpp_sampler_is_attached(void)
-{
-    return rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) || rb_rpp_outlet_pipeline(RB_RPP_ON_DEMAND);
 }
 
 static void *nap(void *unused)
@@ -342,26 +367,25 @@ static void *nap(void *unused)
     return NULL;
 }
 
-/* Whether some boundary since `window` was the current one is settled. */
+/* True if a boundary after `window` is settled. */
 static bool is_settled_since(const rpp_pipeline *pipeline, uint32_t window)
 {
     return rpp_pipeline_window(pipeline) != window && !rpp_pipeline_is_rotating(pipeline);
 }
 
-/* In slices, as jobs would do it: other threads get their turn in between. */
+/* In slices, like jobs, so that other threads run in between. */
 bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
 {
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     if (!pipeline) return false;
-    /* A rotation that is under way cut earlier than now. */
+    /* A rotation in progress was cut earlier. */
     uint32_t window = rpp_pipeline_window(pipeline) + (rpp_pipeline_is_rotating(pipeline) ? 1 : 0);
-    while (!rotate(outlet, RB_RPP_SETTLE_ALL) || !is_settled_since(pipeline, window)) {
+    while (!rotate(outlet) || !is_settled_since(pipeline, window)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
         if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
     }
-    while (rb_rpp_frames_unnamed() && rpp_monotonic_ns() < deadline_ns) {
-        name_frames(JOB_BUDGET_NS);
+    while (work_on_frames() && rpp_monotonic_ns() < deadline_ns) {
         rb_thread_schedule();
         if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
     }
@@ -374,45 +398,39 @@ const char *rb_rpp_sampler_engine(void)
     return by_signal ? "signal" : "safepoint";
 }
 
-double rb_rpp_sampler_overhead(void)
-{
-    pthread_mutex_lock(&budget_lock);
-    double share = budget.share;
-    pthread_mutex_unlock(&budget_lock);
-    return share;
-}
-
 /* --- life --- */
 
 void rb_rpp_sampler_init(void)
 {
-    job_handle = rb_postponed_job_preregister(0, job, NULL);
+    rb_rpp_trigger_init(job);
     rb_rpp_threads_init();
+    rb_rpp_births_init();
 }
 
 void rb_rpp_sampler_leave_vm(void)
 {
-    pthread_mutex_lock(&trigger_lock);
-    jobs_have_ended = true;
-    pthread_mutex_unlock(&trigger_lock);
+    rb_rpp_trigger_leave_vm();
     rb_rpp_hooks_leave_vm();
 }
 
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
 {
-    pthread_mutex_init(&budget_lock, NULL);
-    pthread_mutex_init(&trigger_lock, NULL);
+    rb_rpp_budget_forget_after_fork();
+    rb_rpp_trigger_forget_after_fork();
     rb_rpp_hooks_forget_after_fork();
     rb_rpp_lull_forget_after_fork();
+    rb_rpp_outlets_forget_after_fork();
     rb_rpp_capture_forget_after_fork();
+    rb_rpp_overhead_forget_after_fork();
+    rb_rpp_frames_forget_after_fork();
     rb_rpp_timers_forget_after_fork();
     rb_rpp_threads_forget_after_fork();
     atomic_store(&restart_in_child, restart);
-    trigger_job();
+    rb_rpp_trigger();
 }
 
 void rb_rpp_sampler_request(void (*drain)(void))
 {
     atomic_store(&requested, drain);
-    trigger_job();
+    rb_rpp_trigger();
 }

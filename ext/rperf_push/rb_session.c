@@ -1,4 +1,4 @@
-/* rb_session.c - the continuous session: settings in, everything started in order, and ended in order; fork and exit. */
+/* rb_session.c - the continuous session: settings in, everything started in order, and ended in order. */
 #include "rb_session.h"
 
 #include <inttypes.h>
@@ -7,121 +7,39 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/exporter.h"
-#include "core/http_client.h"
-#include "core/log.h"
-#include "core/pipeline.h"
-#include "core/stats.h"
-#include "core/uploader.h"
-#include "rb_frames.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/stats.h"
+#include "core/http/http_client.h"
+#include "core/settings/options.h"
+#include "rb_chain.h"
+#include "rb_control.h"
+#include "rb_life.h"
 #include "rb_log.h"
-#include "rb_on_demand.h"
+#include "rb_outcomes.h"
+#include "rb_outlets.h"
 #include "rb_sampler.h"
 #include "rb_settings.h"
-#include "rb_threads.h"
+#include "rb_values.h"
+#include "rb_waiting.h"
 
-#define BUFFER_HALF_BYTES  (1024 * 1024)
-#define QUEUE_MAX_PAYLOADS 4096
-#define RETRY_FIRST_NS     RPP_NS_PER_S
-#define RETRY_MAX_NS       (60 * RPP_NS_PER_S)
+/* An aborted upload ends within milliseconds; a disk may take longer. */
+#define AFTER_DEADLINE_NS  RPP_NS_PER_S
+#define AFTER_INTERRUPT_NS (50 * RPP_NS_PER_MS)
+#define GATE_PATIENCE_NS   (100 * RPP_NS_PER_MS)
 
-/* One running delivery chain, in the order of the path of a sample. */
-typedef struct session {
-    rpp_settings *settings;
-    rpp_payload_queue *queue;
-    rpp_http_client *http;
-    rpp_backend *backend;
-    rpp_exporter *exporter;
-    rpp_spool *spool; /* NULL: none is wanted */
-    rpp_uploader *uploader;
-    rpp_pipeline *pipeline;
-    unsigned flushing; /* calls that wait on it without the GVL; the last one frees what was stopped meanwhile */
-    bool stopped;
-} session;
+/* A session is a delivery chain that runs. */
+typedef rb_rpp_chain session;
 
 static session *current;
-static VALUE native_module;
-static bool ends_with_process; /* an end proc and a finalizer are still to come */
-/* What a forked child shall run with; taken over by the restart job. */
+/* The settings of a forked child, until its restart takes them. */
 static rpp_settings *settings_for_child;
-/* Held by whoever is inside libcurl; a fork waits for it. */
+/* A thread inside libcurl holds it, and a fork waits for it. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool holds_gate; /* the thread that forks */
 
-/* --- building and ending --- */
-
-static void deliver(rpp_profile *profile, void *context)
-{
-    rpp_exporter_export(((session *)context)->exporter, profile);
-}
-
-static void session_free(session *s)
-{
-    if (!s) return;
-    rpp_pipeline_free(s->pipeline);
-    rpp_uploader_free(s->uploader);
-    rpp_spool_free(s->spool);
-    rpp_exporter_free(s->exporter);
-    if (s->backend) s->backend->free(s->backend);
-    if (s->http) s->http->free(s->http);
-    rpp_payload_queue_free(s->queue);
-    rpp_settings_free(s->settings);
-    rpp_free(s);
-}
-
-static rpp_uploader *new_uploader(session *s)
-{
-    rpp_uploader_options options = {
-        .upload_timeout_ns = s->settings->upload_timeout_ns,
-        .max_age_ns = s->backend->limits.max_age_ns,
-        .backoff = {.first_ns = RETRY_FIRST_NS,
-                    .max_ns = RETRY_MAX_NS,
-                    .resend_unconfirmed = s->settings->resend_unconfirmed},
-        .spool = s->spool,
-    };
-    return rpp_uploader_new(&options, s->queue, s->backend, s->http);
-}
-
-static rpp_pipeline *new_pipeline(session *s)
-{
-    rpp_pipeline_options options = {
-        .interval_ns = s->settings->upload_interval_ns,
-        .period_ns = RPP_NS_PER_S / s->settings->frequency,
-        .buffer_half_bytes = BUFFER_HALF_BYTES,
-        .limits = rpp_profile_default_limits,
-        .tells_silence = true,
-    };
-    rpp_pipeline_seams seams = rb_rpp_sampler_seams;
-    seams.deliver = deliver;
-    seams.context = s;
-    return rpp_pipeline_new(&options, &seams, rb_rpp_frames_names());
-}
-
-/* Takes the settings. NULL when out of memory. */
-static session *session_new(rpp_settings *settings)
-{
-    session *s = rpp_calloc(1, sizeof *s);
-    if (!s) {
-        rpp_settings_free(settings);
-        return NULL;
-    }
-    s->settings = settings;
-    s->queue = rpp_payload_queue_new(QUEUE_MAX_PAYLOADS, settings->queue_max_bytes);
-    s->http = rpp_curl_client_new(settings, &gate);
-    if (s->http) s->backend = rpp_backend_new(settings, s->http);
-    bool wants_spool = settings->spool_directory && *settings->spool_directory;
-    if (wants_spool) s->spool = rpp_spool_new(settings);
-    if (s->backend && s->queue && (s->spool || !wants_spool)) {
-        s->exporter = rpp_exporter_new(settings, rb_rpp_frames_names(), s->queue, &s->backend->limits,
-                                       s->backend->legal_label_names);
-        s->uploader = new_uploader(s);
-        s->pipeline = new_pipeline(s);
-    }
-    if (s->exporter && s->uploader && s->pipeline) return s;
-    session_free(s);
-    return NULL;
-}
+/* --- beginning and ending --- */
 
 static rpp_status session_start(session *s)
 {
@@ -131,27 +49,46 @@ static rpp_status session_start(session *s)
         .overhead_limit = s->settings->overhead_limit,
         .engine = (rpp_engine_kind)s->settings->engine,
     };
-    rb_rpp_session_end_with_process();
+    rb_rpp_life_end_with_process();
     rpp_status status = rpp_uploader_start(s->uploader);
     if (status == RPP_OK) status = rpp_pipeline_start(s->pipeline);
-    if (status == RPP_OK) rb_rpp_sampler_attach(RB_RPP_CONTINUOUS, &options, s->pipeline, false);
-    return status;
+    if (status != RPP_OK) return status;
+    rb_rpp_sampler_attach(RB_RPP_CONTINUOUS, &options, s->pipeline, false);
+    rb_rpp_outcomes_follow(s->settings);
+    return RPP_OK;
 }
 
-typedef struct waiting {
+typedef struct starting {
+    session *session;
+    rpp_status status;
+} starting;
+
+static VALUE start_protected(VALUE argument)
+{
+    starting *s = (starting *)argument;
+    s->status = session_start(s->session);
+    return Qnil;
+}
+
+typedef struct ending {
     session *session;
     uint64_t deadline_ns;
-    uint32_t window;
-    uint64_t lost_before;
-    rpp_status status;
-} waiting;
+} ending;
 
-static void *stop_threads(void *argument)
+static rpp_status end_threads(void *context, rpp_patience *patience)
 {
-    waiting *w = argument;
-    rpp_status collector = rpp_pipeline_stop(w->session->pipeline, w->deadline_ns);
-    rpp_status uploader = rpp_uploader_stop(w->session->uploader, w->deadline_ns);
-    w->status = collector == RPP_OK ? uploader : collector;
+    const ending *e = context;
+    rpp_status collector = rpp_pipeline_stop(e->session->pipeline, patience);
+    rpp_status uploader = rpp_uploader_stop(e->session->uploader, e->deadline_ns, patience);
+    return collector == RPP_OK ? uploader : collector;
+}
+
+/* On a thread of its own, because no other one waits. */
+static void *finish(void *context)
+{
+    ending e = {.session = context};
+    rpp_patience endless = {.deadline_ns = UINT64_MAX};
+    if (end_threads(&e, &endless) == RPP_OK) rb_rpp_chain_let_go(e.session);
     return NULL;
 }
 
@@ -162,142 +99,135 @@ static bool is_attached(const session *s)
 
 static VALUE settle_protected(VALUE argument)
 {
-    rb_rpp_settle_until(RB_RPP_CONTINUOUS, ((const waiting *)argument)->deadline_ns);
+    rb_rpp_settle_until(RB_RPP_CONTINUOUS, ((const ending *)argument)->deadline_ns);
     return Qnil;
 }
 
-static VALUE stop_threads_protected(VALUE argument)
-{
-    rb_thread_call_without_gvl(stop_threads, (void *)argument, NULL, NULL);
-    return Qnil;
-}
-
-static void tell_losses(const waiting *w, uint64_t timeout_ns, uint64_t dropped)
+static void tell_losses(const ending *e, uint64_t timeout_ns, uint64_t dropped, bool interrupted)
 {
     char error[RPP_LAST_ERROR_MAX];
     bool known = rpp_stats_last_error(error, sizeof error) > 0;
-    if (rpp_monotonic_ns() >= w->deadline_ns) {
+    if (!interrupted && rpp_monotonic_ns() >= e->deadline_ns) {
         rpp_log(RPP_LOG_WARN, "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64,
                 (double)timeout_ns / (double)RPP_NS_PER_S, dropped);
     } else {
         rpp_log(RPP_LOG_WARN, "the shutdown ended before all was sent (%s); profiles lost: %" PRIu64,
-                known ? error : "it was broken off", dropped);
+                known && !interrupted ? error : "it was broken off", dropped);
     }
 }
 
-/* Whatever the deadline says, and whatever is thrown at the caller meanwhile (Timeout, Thread#kill), afterwards no thread of
- * ours calls Ruby. While this lets go of the GVL, another session may take the sampler over. */
+/* Ends by the deadline, or soon after an exception for the caller, which counts as a deadline that has passed. Afterwards no
+ * thread of ours calls Ruby; a finisher joins threads that take longer. While this releases the GVL, another session may take
+ * over the sampler. */
 static void session_stop(session *s, uint64_t timeout_ns)
 {
-    waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns, .status = RPP_TIMEOUT};
+    ending e = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns};
     uint64_t dropped_before = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown);
-    int thrown_settling = 0, thrown_stopping = 0;
-    if (is_attached(s)) rb_protect(settle_protected, (VALUE)&w, &thrown_settling);
+    rpp_status status = RPP_TIMEOUT;
+    int thrown = 0;
+    if (is_attached(s)) rpp_pipeline_set_last(s->pipeline);
+    if (is_attached(s)) rb_protect(settle_protected, (VALUE)&e, &thrown);
     if (is_attached(s)) rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
-    rb_protect(stop_threads_protected, (VALUE)&w, &thrown_stopping);
-    uint64_t dropped = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown) - dropped_before;
-    if (dropped || w.status != RPP_OK) tell_losses(&w, timeout_ns, dropped);
-    if (w.status == RPP_OK) { /* else a thread is still in there */
-        s->stopped = true;
-        if (!s->flushing) session_free(s);
+    if (!thrown) thrown = rb_rpp_wait_until(end_threads, &e, e.deadline_ns + AFTER_DEADLINE_NS, &status);
+    if (thrown && status != RPP_OK) {
+        e.deadline_ns = rpp_monotonic_ns();
+        int thrown_again = rb_rpp_wait_until(end_threads, &e, e.deadline_ns + AFTER_INTERRUPT_NS, &status);
+        if (thrown_again) thrown = thrown_again;
     }
-    if (thrown_settling || thrown_stopping) rb_jump_tag(thrown_settling ? thrown_settling : thrown_stopping);
+    uint64_t dropped = rpp_stats_get(RPP_STAT_payloads_dropped_shutdown) - dropped_before;
+    if (dropped || status != RPP_OK) tell_losses(&e, timeout_ns, dropped, thrown);
+    if (status == RPP_OK) {
+        rb_rpp_chain_let_go(s);
+    } else if (rb_rpp_finish_later(finish, s) != RPP_OK) {
+        rpp_log(RPP_LOG_ERROR, "the system gave no thread to end a session with: its memory is kept");
+    }
+    if (thrown) rb_jump_tag(thrown);
 }
 
 static void stop_current(uint64_t timeout_ns)
 {
     session *s = current;
     current = NULL; /* others may come while we wait without the GVL */
+    rb_rpp_outcomes_follow(NULL);
     if (s) session_stop(s, timeout_ns);
     rb_rpp_log_flush();
 }
 
 /* --- fork --- */
 
+/* libcurl before 7.87 waits inside for an abandoned name lookup. A fork does not wait that long: the child
+ * leaves the parent's client alone in any case. */
 static void before_fork(void)
 {
-    pthread_mutex_lock(&gate);
+    holds_gate = rpp_mutex_lock_within(&gate, GATE_PATIENCE_NS);
 }
 
 static void after_fork_in_parent(void)
 {
-    pthread_mutex_unlock(&gate);
+    if (holds_gate) pthread_mutex_unlock(&gate);
 }
 
 /* The parent's chain stays as it is in the child's memory: its locks and tables may be half-way, and it has no threads. */
-static void restart_in_child(void)
+static void forget_after_fork(void)
+{
+    session *parents = current;
+    pthread_mutex_init(&gate, NULL);
+    current = NULL;
+    rb_rpp_outcomes_follow(NULL);
+    if (parents) {
+        settings_for_child = parents->settings;
+        rpp_uploader_forget_after_fork(parents->uploader);
+        parents->http->forget_after_fork(parents->http);
+        rpp_pipeline_forget_after_fork(parents->pipeline);
+    }
+    if (settings_for_child) rpp_stats_add(RPP_STAT_forks, 1);
+}
+
+static VALUE restart_in_child(VALUE unused)
 {
     rpp_settings *settings = settings_for_child;
     settings_for_child = NULL;
-    if (!settings || current) return;
-    session *s = session_new(settings);
-    rpp_status status = s ? session_start(s) : RPP_NO_MEMORY;
-    if (status == RPP_OK) {
-        current = s;
-        return;
+    if (!settings || current) return Qnil;
+    starting s = {.session = rb_rpp_chain_new(settings, &gate), .status = RPP_NO_MEMORY};
+    int thrown = 0;
+    if (s.session) rb_protect(start_protected, (VALUE)&s, &thrown);
+    if (s.status == RPP_OK && !thrown) {
+        current = s.session;
+        return Qnil;
     }
-    if (s) session_stop(s, 0);
-    rpp_log(RPP_LOG_ERROR, "not started in the forked process %d: %s", (int)getpid(), rpp_status_text(status));
-}
-
-static void after_fork_in_child(void)
-{
-    pthread_mutex_init(&gate, NULL);
-    rb_rpp_log_forget_after_fork();
-    bool was_running = current != NULL;
-    if (was_running) {
-        settings_for_child = current->settings;
-        rpp_uploader_forget_after_fork(current->uploader);
-        current = NULL;
-    }
-    rpp_stats_reset();
-    if (was_running || settings_for_child) rpp_stats_add(RPP_STAT_forks, 1);
-    rb_rpp_on_demand_forget_after_fork();
-    rb_rpp_sampler_forget_after_fork(restart_in_child);
+    rpp_log(RPP_LOG_ERROR, "not started in the forked process %d: %s", (int)getpid(),
+            thrown ? "interrupted" : rpp_status_text(s.status));
+    if (s.session) session_stop(s.session, 0);
+    if (thrown) rb_jump_tag(thrown);
+    return Qnil;
 }
 
 /* --- exit --- */
 
-static VALUE end_continuous(VALUE unused)
+static VALUE end_at_exit(VALUE unused)
 {
     if (current) stop_current(current->settings->shutdown_timeout_ns);
     return Qnil;
 }
 
-/* What is begun after this, by an end proc that comes later, has it called once more. */
-static void at_exit(VALUE unused)
-{
-    ends_with_process = false;
-    rb_ensure(rb_rpp_on_demand_drop, Qnil, end_continuous, Qnil);
-}
-
-/* All end procs have run and all other threads are gone, but Ruby still works. Next it is taken apart. */
-static VALUE at_vm_end(RB_BLOCK_CALL_FUNC_ARGLIST(unused, unused_too))
-{
-    rb_rpp_sampler_leave_vm();
-    at_exit(Qnil);
-    return Qnil;
-}
-
-/* Of objects that are still alive Ruby calls the finalizers at the exit, even those defined meanwhile. */
-void rb_rpp_session_end_with_process(void)
-{
-    if (ends_with_process) return;
-    ends_with_process = true;
-    rb_set_end_proc(at_exit, Qnil);
-    rb_define_finalizer(native_module, rb_proc_new(at_vm_end, Qnil));
-}
+const rb_rpp_participant rb_rpp_session_life = {
+    .before_fork = before_fork,
+    .after_fork_in_parent = after_fork_in_parent,
+    .forget_after_fork = forget_after_fork,
+    .restart_in_child = restart_in_child,
+    .end_at_exit = end_at_exit,
+};
 
 static void prepare_process_once(void)
 {
     static bool done;
     if (done) return;
     if (rpp_curl_global_init() != RPP_OK) rb_raise(rb_eRuntimeError, "libcurl could not be initialized");
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    rb_rpp_life_follow_forks();
     done = true;
 }
 
-/* A forked child that has not come to its restart yet comes to it now. */
+/* Restarts a forked child that has not reached its first safepoint yet. */
 static void catch_up_after_fork(void)
 {
     if (settings_for_child) rb_thread_check_ints();
@@ -311,32 +241,54 @@ static VALUE description_of_ruby(void)
     return RB_TYPE_P(description, T_STRING) ? description : rb_utf8_str_new_cstr("ruby");
 }
 
-static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logger)
+/* Another thread may configure meanwhile. */
+static VALUE stop_all(VALUE unused)
 {
-    VALUE mistakes = rb_ary_new(), description = description_of_ruby();
+    while (current) stop_current(current->settings->shutdown_timeout_ns);
+    return Qnil;
+}
+
+/* Takes ownership of the settings. Also after an exception, a session either runs or has ended. */
+static void start_current(rpp_settings *settings, VALUE mistakes)
+{
+    starting s = {.session = rb_rpp_chain_new(settings, &gate)};
+    if (!s.session) rb_memerror();
+    int thrown = 0;
+    rb_protect(start_protected, (VALUE)&s, &thrown);
+    if (!thrown && s.status == RPP_OK) {
+        current = s.session;
+        rb_rpp_control_follow(current->settings);
+        return;
+    }
+    session_stop(s.session, thrown ? 0 : RPP_NS_PER_S);
+    if (thrown) rb_jump_tag(thrown);
+    rb_ary_push(mistakes, rb_utf8_str_new_cstr("the system gave no thread"));
+}
+
+static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logger, VALUE known_mistakes)
+{
+    VALUE mistakes = rb_ary_dup(known_mistakes), description = description_of_ruby();
     Check_Type(options, T_HASH);
     Check_Type(texts, T_HASH);
+    prepare_process_once();
     rpp_settings *settings = rb_rpp_settings_from(texts, options, mistakes);
     if (!settings) return mistakes;
     settings->ruby_description = rpp_strdup(StringValueCStr(description));
-    prepare_process_once();
-    while (current) stop_current(current->settings->shutdown_timeout_ns); /* others may configure meanwhile */
+    int thrown = 0;
+    rb_protect(stop_all, Qnil, &thrown);
+    if (thrown) {
+        rpp_settings_free(settings);
+        rb_jump_tag(thrown);
+    }
     rpp_settings_free(settings_for_child); /* configured in a forked child before its restart came */
     settings_for_child = NULL;
     rb_rpp_log_to(logger);
-    if (!settings->enabled) {
+    if (settings->enabled) {
+        start_current(settings, mistakes);
+    } else {
         rpp_settings_free(settings);
-        return mistakes;
+        rb_rpp_control_leave();
     }
-    session *s = session_new(settings);
-    if (!s) rb_memerror();
-    rpp_status status = session_start(s);
-    if (status != RPP_OK) {
-        session_stop(s, RPP_NS_PER_S);
-        rb_ary_push(mistakes, rb_utf8_str_new_cstr("the system gave no thread"));
-        return mistakes;
-    }
-    current = s;
     return mistakes;
 }
 
@@ -352,61 +304,81 @@ static VALUE native_shutdown(VALUE self, VALUE timeout)
 {
     catch_up_after_fork();
     if (current) stop_current(timeout_ns_of(timeout, current->settings->shutdown_timeout_ns));
+    if (!current) rb_rpp_control_leave();
     return Qnil;
 }
 
-static void *wait_delivered(void *argument)
+typedef struct flush {
+    session *session;
+    uint64_t deadline_ns;
+    uint32_t window;
+    rpp_flush of_uploader;
+} flush;
+
+static rpp_status wait_delivered(void *context, rpp_patience *patience)
 {
-    waiting *w = argument;
-    w->status = rpp_pipeline_wait_delivered(w->session->pipeline, w->window, w->deadline_ns);
-    if (w->status == RPP_OK) w->status = rpp_uploader_flush(w->session->uploader, w->lost_before, w->deadline_ns);
-    return NULL;
+    flush *f = context;
+    rpp_status status = rpp_pipeline_wait_delivered(f->session->pipeline, f->window, patience);
+    return status == RPP_OK ? rpp_uploader_flush(f->session->uploader, &f->of_uploader, patience) : status;
+}
+
+static VALUE flush_window(VALUE argument)
+{
+    flush *f = (flush *)argument;
+    f->of_uploader = rpp_uploader_begin_flush(f->session->uploader);
+    if (!rb_rpp_settle_until(RB_RPP_CONTINUOUS, f->deadline_ns)) return Qfalse;
+    if (f->session != current) return Qtrue; /* the thread that stopped it has sent the rest */
+    f->window = rpp_pipeline_window(f->session->pipeline);
+    rpp_status status;
+    int thrown = rb_rpp_wait_until(wait_delivered, f, f->deadline_ns, &status);
+    if (thrown) rb_jump_tag(thrown);
+    return status == RPP_OK ? Qtrue : Qfalse;
+}
+
+static VALUE end_flush(VALUE argument)
+{
+    rb_rpp_chain_let_go(((const flush *)argument)->session);
+    return Qnil;
 }
 
 static VALUE native_flush(VALUE self, VALUE timeout)
 {
     catch_up_after_fork();
-    session *s = current;
-    waiting w = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns_of(timeout, 5 * RPP_NS_PER_S)};
-    if (!s) return Qfalse;
-    s->flushing++;
-    w.lost_before = rpp_uploader_lost(s->uploader); /* the window that is closed now may be so before the wait begins */
-    w.status = rb_rpp_settle_until(RB_RPP_CONTINUOUS, w.deadline_ns) ? RPP_OK : RPP_TIMEOUT;
-    if (w.status == RPP_OK && s == current) {
-        w.window = rpp_pipeline_window(s->pipeline);
-        rb_thread_call_without_gvl(wait_delivered, &w, NULL, NULL);
-    }
-    if (--s->flushing == 0 && s->stopped) session_free(s);
+    flush f = {.session = current, .deadline_ns = rpp_monotonic_ns() + timeout_ns_of(timeout, 5 * RPP_NS_PER_S)};
+    if (!f.session) return Qfalse;
+    f.session->users++;
+    VALUE delivered = rb_ensure(flush_window, (VALUE)&f, end_flush, (VALUE)&f);
     rb_rpp_log_flush();
-    return w.status == RPP_OK ? Qtrue : Qfalse;
+    return delivered;
+}
+
+bool rb_rpp_session_runs(void)
+{
+    catch_up_after_fork();
+    return current != NULL;
 }
 
 static VALUE native_is_running(VALUE self)
 {
-    catch_up_after_fork();
-    return current ? Qtrue : Qfalse;
+    return rb_rpp_session_runs() ? Qtrue : Qfalse;
 }
 
-static void set(VALUE hash, const char *name, VALUE value)
+/* The facts for the line in the log at the start. nil: no session runs. */
+static VALUE native_started(VALUE self)
 {
-    rb_hash_aset(hash, ID2SYM(rb_intern(name)), value);
-}
-
-static VALUE native_stats(VALUE self)
-{
-    catch_up_after_fork();
+    static const char *const backends[] = {
+        [RPP_BACKEND_PYROSCOPE] = "pyroscope", [RPP_BACKEND_PYROSCOPE_INGEST] = "pyroscope_ingest",
+        [RPP_BACKEND_PARCA] = "parca",         [RPP_BACKEND_HTTP] = "http",
+        [RPP_BACKEND_DIRECTORY] = "directory", [RPP_BACKEND_PYROSCOPE_OR_INGEST] = "pyroscope or pyroscope_ingest",
+    };
+    if (!current) return Qnil;
+    const rpp_settings *s = current->settings;
     VALUE hash = rb_hash_new();
-    char error[RPP_LAST_ERROR_MAX];
-    uint64_t period = rpp_stats_get(RPP_STAT_period_ns), error_at = rpp_stats_last_error(error, sizeof error);
-    set(hash, "running", current ? Qtrue : Qfalse);
-    set(hash, "engine", current ? rb_utf8_str_new_cstr(rb_rpp_sampler_engine()) : Qnil);
-    set(hash, "effective_frequency", current && period ? DBL2NUM(1e9 / (double)period) : Qnil);
-    set(hash, "overhead", current ? DBL2NUM(rb_rpp_sampler_overhead()) : Qnil);
-    for (int stat = 0; stat < RPP_STAT_COUNT; stat++) {
-        set(hash, rpp_stats_name((rpp_stat)stat), ULL2NUM(rpp_stats_get((rpp_stat)stat)));
-    }
-    set(hash, "last_error", error_at ? rb_utf8_str_new_cstr(error) : Qnil);
-    set(hash, "last_error_at_ns", error_at ? ULL2NUM(error_at) : Qnil);
+    rb_rpp_put(hash, "application", rb_utf8_str_new_cstr(s->application_name));
+    rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(backends[s->backend]));
+    rb_rpp_put(hash, "engine", rb_utf8_str_new_cstr(rb_rpp_sampler_engine()));
+    rb_rpp_put(hash, "frequency", UINT2NUM(s->frequency));
+    rb_rpp_put(hash, "interval", DBL2NUM((double)s->upload_interval_ns / RPP_NS_PER_S));
     return hash;
 }
 
@@ -419,13 +391,10 @@ static VALUE native_option_names(VALUE self)
 
 void rb_rpp_session_init(VALUE native)
 {
-    native_module = native;
-    /* End procs run in reverse: the earlier this one comes, the more of the program is profiled; some servers run in one. */
-    rb_rpp_session_end_with_process();
-    rb_define_singleton_method(native, "configure", native_configure, 3);
+    rb_define_singleton_method(native, "configure", native_configure, 4);
     rb_define_singleton_method(native, "shutdown", native_shutdown, 1);
     rb_define_singleton_method(native, "flush", native_flush, 1);
     rb_define_singleton_method(native, "running?", native_is_running, 0);
-    rb_define_singleton_method(native, "stats", native_stats, 0);
+    rb_define_singleton_method(native, "started", native_started, 0);
     rb_define_singleton_method(native, "option_names", native_option_names, 0);
 }

@@ -1,9 +1,10 @@
-/* rb_settings.c - Ruby values -> settings. */
+/* rb_settings.c - converts Ruby values to settings. */
 #include "rb_settings.h"
 
 #include <string.h>
 
-#include "core/options.h"
+#include "core/base/quote.h"
+#include "core/settings/options.h"
 
 typedef struct reader {
     rpp_settings *settings;
@@ -27,7 +28,7 @@ static bool is_text(VALUE value)
     return RB_TYPE_P(value, T_STRING) || SYMBOL_P(value);
 }
 
-/* Text in place of a number or a boolean is shown: those options hold no secrets. */
+/* Text instead of a number or a boolean is shown: these options contain no secrets. */
 static bool is_plain_option(const char *name)
 {
     rpp_option_type type;
@@ -36,7 +37,7 @@ static bool is_plain_option(const char *name)
            type == RPP_OPTION_SHARE;
 }
 
-/* What the user wrote, for a message; "a String" where the value may be a secret or is too large to show. */
+/* The user's value for a message; "a String" if it may be secret or is too large to show. */
 static void reject(reader *r, VALUE value)
 {
     char got[RPP_QUOTED_MAX];
@@ -88,7 +89,7 @@ static int put_pair(VALUE key, VALUE value, VALUE argument)
     return ST_CONTINUE;
 }
 
-/* As the environment writes it: "env=production,region=eu". */
+/* In the environment's form: "env=production,region=eu". */
 static bool read_pairs_in_text(reader *r, VALUE value)
 {
     VALUE text = as_string(value);
@@ -133,7 +134,7 @@ static void read_text(reader *r, VALUE value)
     }
 }
 
-/* Several of them mean "the first that the server knows", and are written as one. */
+/* Several backends mean "the first that the server knows" and become one text. */
 static void read_choice(reader *r, VALUE value)
 {
     bool is_list = RB_TYPE_P(value, T_ARRAY);
@@ -211,8 +212,10 @@ rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE mistakes)
     if (!r.settings) rb_memerror();
     int failed = 0;
     rb_protect(read_all, (VALUE)&r, &failed);
-    for (size_t i = 0; i < found.count && !failed; i++) rb_ary_push(mistakes, rb_utf8_str_new_cstr(found.lines[i]));
-    bool wrong = found.count > 0;
+    for (size_t i = found.count; i > 0 && !failed; i--) {
+        rb_ary_unshift(mistakes, rb_utf8_str_new_cstr(found.lines[i - 1]));
+    }
+    bool wrong = RARRAY_LEN(mistakes) > 0;
     rpp_mistakes_destroy(&found);
     if (failed || wrong) {
         rpp_settings_free(r.settings);

@@ -1,4 +1,4 @@
-/* rb_task.c - what the kernel says of a thread: whether it sleeps, which signals it blocks. */
+/* rb_task.c - asks the kernel whether a thread sleeps and which signals it blocks. */
 #include "rb_task.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The file's beginning as text; empty when it cannot be read. */
+/* The file's beginning as text; empty if it cannot be read. */
 static void read_task_file(pid_t tid, const char *name, char *text, size_t size)
 {
     char path[64];
@@ -20,7 +20,7 @@ static void read_task_file(pid_t tid, const char *name, char *text, size_t size)
 
 bool rb_rpp_task_is_asleep(pid_t tid)
 {
-    char text[256]; /* "1234 (name) S ...": a name may hold anything, brackets too */
+    char text[256]; /* "1234 (name) S ...": the name may contain anything, even brackets */
     read_task_file(tid, "stat", text, sizeof text);
     const char *name_end = strrchr(text, ')');
     return name_end && name_end[1] == ' ' && (name_end[2] == 'S' || name_end[2] == 'D');
@@ -32,4 +32,10 @@ bool rb_rpp_task_blocks(pid_t tid, int signal)
     read_task_file(tid, "status", text, sizeof text);
     const char *mask = strstr(text, "\nSigBlk:");
     return mask && strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (signal - 1) & 1;
+}
+
+void rb_rpp_task_name(pid_t tid, char *name, size_t size)
+{
+    read_task_file(tid, "comm", name, size);
+    name[strcspn(name, "\n")] = '\0';
 }

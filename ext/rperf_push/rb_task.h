@@ -1,15 +1,21 @@
-/* rb_task.h - what the kernel says of a thread: whether it sleeps, which signals it blocks. Read from /proc: Linux only.
+/* rb_task.h - what the kernel says of a thread: whether it sleeps, which signals it blocks, its name. Read from /proc: Linux only.
  *
- * Threads    any thread but a signal handler. What cannot be read counts as "no".
+ * Both functions return false if they cannot read the answer.
+ *
+ * Threads    any thread, not in a signal handler.
+ * Ownership  nothing to own.
  */
 #ifndef RB_TASK_H
 #define RB_TASK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
-/* Neither runs nor would like to. */
+/* True if the thread neither runs nor is ready to run. */
 bool rb_rpp_task_is_asleep(pid_t tid);
 bool rb_rpp_task_blocks(pid_t tid, int signal);
+/* Ruby gives its threads the program's name for them, cut to 15 bytes, or where they were begun. Empty when it cannot be read. */
+void rb_rpp_task_name(pid_t tid, char *name, size_t size);
 
 #endif

@@ -1,107 +1,44 @@
-/* rb_testing.c - what only the testing build has: fast ticks, and guards around captures. */
+/* rb_testing.c - the seams of the testing build: the rate of ticks, broken promises, counts. */
 #include "rb_testing.h"
 
 #ifdef RPP_TESTING
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/log.h"
-#include "rb_capture.h"
+#include "core/base/clock.h"
 
 static uint64_t period_ns;
 static const char *to_break;
-static _Atomic unsigned long readings;
+static _Atomic unsigned long readings, jobs_left;
+static bool triggers_slowly;
+static _Atomic unsigned long gcs_entered, gcs_left;
+/* A Ractor knows its own first thread. */
+static VALUE first_thread_of_main;
+static pid_t pid;
+static const rb_rpp_testing_observer *observer;
 
-static void check(const char *broken)
+void rb_rpp_testing_abort(const char *broken)
 {
     static const char prefix[] = "rperf-push testing build: ";
-    if (!rb_rpp_capture_is_busy()) return;
     if (write(STDERR_FILENO, prefix, sizeof prefix - 1) < 0 || write(STDERR_FILENO, broken, strlen(broken)) < 0)
         abort();
     abort();
 }
 
-static void on_object_or_gc(VALUE tracepoint, void *unused)
+void rb_rpp_testing_init(void)
 {
-    rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
-    check(event == RUBY_INTERNAL_EVENT_NEWOBJ ? "an object was allocated inside a capture\n"
-                                              : "the GC started inside a capture\n");
-}
-
-static void on_switch(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
-{
-    check("threads were switched inside a capture\n");
-}
-
-/* Nanoseconds of each, as a tick takes them. */
-static VALUE capture_often(VALUE self, VALUE wanted)
-{
-    unsigned count = NUM2UINT(wanted);
-    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    if (!t || !count || !rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND)) rb_raise(rb_eArgError, "nothing to capture for");
-    uint64_t began = rpp_monotonic_ns();
-    for (unsigned i = 0; i < count; i++) {
-        uint64_t now = rb_rpp_overhead_begin();
-        t->busy = true;
-        rb_rpp_thread_advance(t, now);
-        rb_rpp_thread_read_cpu(t);
-        rb_rpp_capture_running(t);
-        t->busy = false;
-        rb_rpp_overhead_end(now, RB_RPP_CAPTURE_MAX_NS);
-    }
-    return DBL2NUM((double)(rpp_monotonic_ns() - began) / count);
-}
-
-/* Nanoseconds of the one system call that a capture cannot do without. */
-static VALUE read_cpu_clock_often(VALUE self, VALUE wanted)
-{
-    unsigned count = NUM2UINT(wanted);
-    const rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    if (!t || !count) rb_raise(rb_eArgError, "no clock to read");
-    uint64_t began = rpp_monotonic_ns();
-    for (unsigned i = 0; i < count; i++) (void)rb_rpp_thread_cpu_ns(t);
-    return DBL2NUM((double)(rpp_monotonic_ns() - began) / count);
-}
-
-static VALUE cpu_clock_readings(VALUE self)
-{
-    return ULONG2NUM(atomic_load(&readings));
-}
-
-static void log_line(void)
-{
-    rpp_log(RPP_LOG_WARN, "Ruby is gone");
-}
-
-static VALUE log_at_exit(VALUE self)
-{
-    atexit(log_line);
-    return Qnil;
-}
-
-void rb_rpp_testing_init(VALUE native)
-{
-    rb_define_singleton_method(native, "log_at_exit", log_at_exit, 0);
-    rb_define_singleton_method(native, "cpu_clock_readings", cpu_clock_readings, 0);
-    rb_define_singleton_method(native, "capture_often", capture_often, 1);
-    rb_define_singleton_method(native, "read_cpu_clock_often", read_cpu_clock_often, 1);
     const char *hz = getenv("RPERF_PUSH_TESTING_HZ");
     int rate = hz ? atoi(hz) : 0;
     if (rate > 0 && rate <= 5000) period_ns = RPP_NS_PER_S / (uint64_t)rate;
     to_break = getenv("RPERF_PUSH_TESTING_BREAK");
-
-    VALUE guard =
-        rb_tracepoint_new(Qnil, RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_GC_ENTER, on_object_or_gc, NULL);
-    rb_gc_register_mark_object(guard);
-    rb_tracepoint_enable(guard);
-    rb_internal_thread_add_event_hook(on_switch,
-                                      RUBY_INTERNAL_THREAD_EVENT_SUSPENDED | RUBY_INTERNAL_THREAD_EVENT_RESUMED |
-                                          RUBY_INTERNAL_THREAD_EVENT_EXITED,
-                                      NULL);
+    triggers_slowly = getenv("RPERF_PUSH_TESTING_SLOW_TRIGGER") != NULL;
+    first_thread_of_main = rb_thread_main();
+    pid = getpid();
 }
 
 uint64_t rb_rpp_testing_period_ns(void)
@@ -109,9 +46,34 @@ uint64_t rb_rpp_testing_period_ns(void)
     return period_ns;
 }
 
+bool rb_rpp_testing_breaks(const char *promise)
+{
+    return to_break && strcmp(to_break, promise) == 0;
+}
+
+/* --- captures and walks --- */
+
 static void *nothing(void *unused)
 {
     return NULL;
+}
+
+void rb_rpp_testing_in_capture(bool at_safepoint)
+{
+    if (rb_rpp_testing_breaks("allocate")) rb_str_new_cstr("an object");
+    if (rb_rpp_testing_breaks("collect")) rb_gc_start();
+    if (at_safepoint && rb_rpp_testing_breaks("switch")) rb_thread_call_without_gvl(nothing, NULL, NULL, NULL);
+}
+
+void rb_rpp_testing_interrupted(void)
+{
+    if (rb_during_gc()) rb_rpp_testing_abort("a tick was taken in the GC\n");
+}
+
+void rb_rpp_testing_in_walk(void)
+{
+    const volatile char *volatile nowhere = (const char *)sizeof(VALUE);
+    if (rb_rpp_testing_breaks("fault")) (void)*nowhere;
 }
 
 void rb_rpp_testing_reading_cpu_clock(void)
@@ -119,12 +81,84 @@ void rb_rpp_testing_reading_cpu_clock(void)
     atomic_fetch_add_explicit(&readings, 1, memory_order_relaxed);
 }
 
-void rb_rpp_testing_in_capture(void)
+unsigned long rb_rpp_testing_cpu_clock_readings(void)
 {
-    if (!to_break) return;
-    if (strcmp(to_break, "allocate") == 0) rb_str_new_cstr("an object");
-    if (strcmp(to_break, "collect") == 0) rb_gc_start();
-    if (strcmp(to_break, "switch") == 0) rb_thread_call_without_gvl(nothing, NULL, NULL, NULL);
+    return atomic_load(&readings);
+}
+
+void rb_rpp_testing_observe(const rb_rpp_testing_observer *it)
+{
+    observer = it;
+}
+
+void rb_rpp_testing_timer_created(struct rb_rpp_thread *t)
+{
+    if (observer) observer->timer_created(t);
+}
+
+void rb_rpp_testing_walked(const struct rb_rpp_thread *t, const VALUE *frames, const int *lines, int depth)
+{
+    if (observer) observer->walked(t, frames, lines, depth);
+}
+
+/* --- the layout --- */
+
+/* Its numbers are bytes, one after the other. */
+#define LAYOUT_BEGIN   offsetof(rb_rpp_vm_layout, thread)
+#define LAYOUT_NUMBERS (offsetof(rb_rpp_vm_layout, iseq) + sizeof((rb_rpp_vm_layout){0}.iseq) - LAYOUT_BEGIN)
+
+size_t rb_rpp_testing_layout_numbers(void)
+{
+    return LAYOUT_NUMBERS;
+}
+
+const rb_rpp_vm_layout *rb_rpp_testing_layout(const rb_rpp_vm_layout *layout)
+{
+    static rb_rpp_vm_layout wrong;
+    static const char prefix[] = "layout:";
+    if (!layout || !to_break || strncmp(to_break, prefix, sizeof prefix - 1) != 0) return layout;
+    size_t number = (size_t)atoi(to_break + sizeof prefix - 1);
+    if (number >= LAYOUT_NUMBERS) return layout;
+    wrong = *layout;
+    ((unsigned char *)&wrong)[LAYOUT_BEGIN + number]++;
+    return &wrong;
+}
+
+/* --- jobs --- */
+
+/* In a forked child another thread may be the first. */
+void rb_rpp_testing_in_job(bool works)
+{
+    if (!works) {
+        atomic_fetch_add(&jobs_left, 1);
+    } else if (rb_thread_main() != first_thread_of_main && getpid() == pid) {
+        rb_rpp_testing_abort("a job works in another Ractor\n");
+    }
+}
+
+unsigned long rb_rpp_testing_jobs_left(void)
+{
+    return atomic_load(&jobs_left);
+}
+
+/* As if the calling thread did not get a processor for a while. */
+void rb_rpp_testing_triggering(void)
+{
+    if (!triggers_slowly) return;
+    unsigned long before = atomic_load(&gcs_entered);
+    struct timespec a_while = {0, (long)(5 * RPP_NS_PER_MS)};
+    nanosleep(&a_while, NULL);
+    if (atomic_load(&gcs_left) > before) rb_rpp_testing_abort("a whole GC passed while a job was being triggered\n");
+}
+
+void rb_rpp_testing_gc_entered(void)
+{
+    atomic_fetch_add(&gcs_entered, 1);
+}
+
+void rb_rpp_testing_gc_left(void)
+{
+    atomic_fetch_add(&gcs_left, 1);
 }
 
 #endif

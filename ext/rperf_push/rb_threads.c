@@ -1,13 +1,14 @@
-/* rb_threads.c - the threads being profiled: one record each, its clocks and what it is doing. */
+/* rb_threads.c - the threads being profiled: one record each, with its ledger. */
 #include "rb_threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/stats.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/stats.h"
+#include "rb_testing.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -15,12 +16,17 @@
 #define CPU_CLOCK_OF_TID(tid) ((clockid_t)((~(unsigned)(tid) << 3) | 6u))
 #endif
 
+static uint64_t cpu_clock_of(void *thread);
+
+rpp_ledger_rules rb_rpp_rules = {.period_ns = RPP_NS_PER_S, .tick_ns = 4 * RPP_NS_PER_MS, .cpu_ns = cpu_clock_of};
 static rb_internal_thread_specific_key_t key;
+static rb_ractor_local_key_t mark_of_main_ractor; /* no other Ractor has anything there */
 static rb_rpp_thread *living, *unused;
 static uint32_t last_seq, living_count;
-static bool inherited; /* the list is the parent's, and we are a forked child */
+static bool inherited;          /* the list is the parent's, and we are a forked child */
+static rb_rpp_thread *survivor; /* then: of the thread that forked; NULL: it has none */
 static bool share_native_threads;
-/* Who ran last on this native thread. Looked at only where threads share them. */
+/* The last thread that ran on this native thread. Used only if threads share native ones. */
 static _Thread_local rb_rpp_thread *last_here;
 /* This native thread's CPU clock when that one stopped. */
 static _Thread_local uint64_t left_here_ns;
@@ -30,11 +36,70 @@ void rb_rpp_threads_init(void)
     const char *mn_threads = getenv("RUBY_MN_THREADS");
     share_native_threads = mn_threads && atoi(mn_threads) > 0;
     key = rb_internal_thread_specific_key_create();
+    static const struct rb_ractor_local_storage_type unmanaged = {NULL, NULL};
+    mark_of_main_ractor = rb_ractor_local_storage_ptr_newkey(&unmanaged);
+    rb_ractor_local_storage_ptr_set(mark_of_main_ractor, &mark_of_main_ractor);
+#ifdef CLOCK_MONOTONIC_COARSE
+    struct timespec tick; /* the coarse clock goes as the kernel ticks */
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && !tick.tv_sec && tick.tv_nsec)
+        rb_rpp_rules.tick_ns = (uint64_t)tick.tv_nsec;
+#endif
+}
+
+bool rb_rpp_in_main_ractor(void)
+{
+    return rb_ractor_local_storage_ptr(mark_of_main_ractor) != NULL;
+}
+
+/* --- what a thread carries: nothing, its birth, or its record --- */
+
+/* A birth is no address, as it is odd: microseconds, of which the lowest bits are enough for a difference. */
+#define IS_BIRTH    ((uintptr_t)1)
+#define HAS_RUN     ((uintptr_t)2)
+#define BIRTH_SHIFT 2
+
+static uintptr_t carried_by(VALUE thread)
+{
+    return (uintptr_t)rb_internal_thread_specific_get(thread, key);
 }
 
 rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
 {
-    return rb_internal_thread_specific_get(thread, key);
+    uintptr_t carried = carried_by(thread);
+    return carried & IS_BIRTH ? NULL : (rb_rpp_thread *)carried;
+}
+
+void rb_rpp_thread_set_birth(VALUE thread, uint64_t now)
+{
+    uintptr_t birth = (uintptr_t)(now / RPP_NS_PER_US) << BIRTH_SHIFT | IS_BIRTH;
+    rb_internal_thread_specific_set(thread, key, (void *)birth);
+}
+
+uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now)
+{
+    uintptr_t carried = carried_by(thread);
+    if (!(carried & IS_BIRTH)) return 0;
+    uintptr_t age_us = ((uintptr_t)(now / RPP_NS_PER_US) - (carried >> BIRTH_SHIFT)) & UINTPTR_MAX >> BIRTH_SHIFT;
+    return now - age_us * RPP_NS_PER_US;
+}
+
+bool rb_rpp_thread_is_unmet(VALUE thread)
+{
+    return (carried_by(thread) & (IS_BIRTH | HAS_RUN)) == IS_BIRTH;
+}
+
+bool rb_rpp_thread_is_first_run(VALUE thread)
+{
+    uintptr_t carried = carried_by(thread);
+    if (!rb_rpp_thread_is_unmet(thread)) return false;
+    rb_internal_thread_specific_set(thread, key, (void *)(carried | HAS_RUN));
+    return true;
+}
+
+void rb_rpp_thread_forget(rb_rpp_thread *t)
+{
+    rb_internal_thread_specific_set(t->thread, key, NULL);
+    atomic_store(&t->ended, true);
 }
 
 /* Not a sum of steps: a fork sets the statistics to zero. */
@@ -52,12 +117,18 @@ static rb_rpp_thread *take_unused(void)
     return t;
 }
 
-static void adopt_self(rb_rpp_thread *t)
+/* What the clock showed until `since_ns` does not count. */
+static void clock_at(rb_rpp_thread *t, clockid_t clock, uint64_t since_ns)
+{
+    t->cpu_clock = clock;
+    rpp_ledger_clocked(&t->ledger, since_ns);
+}
+
+static void adopt_self(rb_rpp_thread *t, uint64_t since_ns)
 {
     clockid_t clock;
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
-    t->cpu_clock = clock;
-    t->has_cpu_clock = true;
+    clock_at(t, clock, since_ns);
 #if defined(__linux__)
     t->tid = (pid_t)syscall(SYS_gettid);
 #endif
@@ -65,26 +136,23 @@ static void adopt_self(rb_rpp_thread *t)
 
 static void recycle(rb_rpp_thread *t)
 {
-    rpp_thread_clocks_reset(&t->clocks, 0, 0);
+    rpp_ledger_relabelled(&t->ledger, NULL);
     t->next = unused;
     unused = t;
     count_living(living_count - 1);
 }
 
-/* Before the child's first thread is known, or the list is walked: only the calling thread is left. */
+/* Call it before the child registers its first thread or walks the list. This may be on a thread that the child has started. */
 static void drop_inherited(void)
 {
     if (!inherited) return;
     inherited = false;
-    const rb_rpp_thread *survivor = rb_rpp_thread_of(rb_thread_current());
     rb_rpp_thread *t = living;
     living = NULL;
     while (t) {
         rb_rpp_thread *next = t->next;
         if (t == survivor) {
             t->next = NULL;
-            t->has_timer = t->ticking = false; /* timers are not inherited, */
-            adopt_self(t);                     /* and the thread has a new id */
             living = t;
         } else {
             recycle(t);
@@ -97,6 +165,18 @@ static void drop_inherited(void)
 void rb_rpp_threads_forget_after_fork(void)
 {
     inherited = true;
+    survivor = ruby_native_thread_p() ? rb_rpp_thread_of(rb_thread_current()) : NULL;
+    if (!survivor) return;
+    rpp_ledger_forget(&survivor->ledger, rpp_random_seed(), rpp_monotonic_ns());
+    survivor->has_timer = survivor->ticking = survivor->waits = false; /* timers are not inherited, */
+    adopt_self(survivor, rpp_thread_cpu_ns());                         /* and the thread has a new id */
+}
+
+static uint64_t random_seed(void)
+{
+    static uint64_t state;
+    if (!state) state = rpp_random_seed() | 1;
+    return rpp_random_next(&state);
 }
 
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
@@ -104,33 +184,19 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     drop_inherited();
     rb_rpp_thread *t = take_unused();
     if (!t) return NULL;
-    t->busy = true;
-    rpp_thread_clocks_reset(&t->clocks, now_ns, 0);
+    rpp_ledger_open(&t->ledger, &rb_rpp_rules, t, random_seed(), now_ns);
     t->thread = thread;
     t->seq = ++last_seq;
-    t->settled = 0;
-    t->phase = RB_RPP_BLOCKED;
-    t->doing = RPP_STATE_RUNNING;
-    t->in_ruby = t->ended = t->has_cpu_clock = false;
-    atomic_store(&t->exited, false);
-    atomic_store(&t->ignored, false);
-    atomic_store(&t->ready_ns, 0);
-    t->unheard_until_ns = 0;
-    atomic_store(&t->captured_ns, now_ns);
+    t->in_ruby = t->interrupted = t->refused = t->in_job = false;
+    atomic_store(&t->ended, false);
+    atomic_store(&t->looked_at_ns, now_ns);
     t->has_timer = t->ticking = false;
     t->tid = 0;
     t->next = living;
     living = t;
     rb_internal_thread_specific_set(thread, key, t);
     count_living(living_count + 1);
-    t->busy = false;
     return t;
-}
-
-void rb_rpp_thread_ignore(rb_rpp_thread *t)
-{
-    t->ended = true;
-    if (!atomic_exchange(&t->ignored, true)) rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
 }
 
 bool rb_rpp_threads_share_native_ones(void)
@@ -138,36 +204,43 @@ bool rb_rpp_threads_share_native_ones(void)
     return share_native_threads;
 }
 
-/* Back on the same native thread, with nobody else on it in between, CPU time since then was burnt off the GVL. */
+/* A thread's first clock shows the CPU time since its birth. If a thread returns to the same native thread, and no other thread
+ * used it in between, the CPU time since then was used off the GVL. */
 void rb_rpp_thread_find_clock(rb_rpp_thread *t)
 {
-    if (t->has_cpu_clock) return;
+    if (t->ledger.has_cpu_clock) return;
     pid_t before = t->tid;
-    adopt_self(t);
+    bool same = !share_native_threads || last_here == t;
+    adopt_self(t, t->ledger.clocks.cpu_mark_ns);
     if (!share_native_threads) return;
-    if (last_here != t || t->tid != before) t->clocks.cpu_mark_ns = rb_rpp_thread_cpu_ns(t);
+    if (!same || t->tid != before) rpp_ledger_clocked(&t->ledger, rb_rpp_thread_cpu_ns(t));
     last_here = t;
 }
 
 void rb_rpp_thread_leave_clock(rb_rpp_thread *t)
 {
     if (!share_native_threads) return;
-    t->has_cpu_clock = false;
+    rpp_ledger_unclocked(&t->ledger);
     last_here = t;
-    left_here_ns = t->clocks.cpu_mark_ns;
+    left_here_ns = t->ledger.clocks.cpu_mark_ns;
 }
 
 uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *t)
 {
     if (!share_native_threads || !left_here_ns) return 0;
-    adopt_self(t);
-    t->clocks.cpu_mark_ns = left_here_ns;
+    adopt_self(t, left_here_ns);
     return rb_rpp_thread_cpu_ns(t) - left_here_ns;
 }
 
-uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *t)
+static uint64_t cpu_clock_of(void *thread)
 {
-    return t->has_cpu_clock ? rpp_cpu_clock_ns(t->cpu_clock) : 0;
+    rb_rpp_testing_reading_cpu_clock();
+    return rpp_cpu_clock_ns(((rb_rpp_thread *)thread)->cpu_clock);
+}
+
+uint64_t rb_rpp_thread_cpu_ns(rb_rpp_thread *t)
+{
+    return t->ledger.has_cpu_clock ? cpu_clock_of(t) : 0;
 }
 
 /* Threads that began before we did: their native id leads to their clock where the system lets it. */
@@ -176,19 +249,17 @@ static void adopt_existing(rb_rpp_thread *t)
     t->in_ruby = true;
     if (t->thread == rb_thread_current()) {
         rb_rpp_thread_find_clock(t);
-        t->phase = RB_RPP_RUNNING;
     }
 #if defined(__linux__)
     else if (!share_native_threads) {
         VALUE tid = rb_funcall(t->thread, rb_intern("native_thread_id"), 0);
         if (FIXNUM_P(tid)) {
             t->tid = (pid_t)FIX2LONG(tid);
-            t->cpu_clock = CPU_CLOCK_OF_TID(t->tid);
-            t->has_cpu_clock = true;
+            clock_at(t, CPU_CLOCK_OF_TID(t->tid), 0);
         }
     }
 #endif
-    t->clocks.cpu_mark_ns = rb_rpp_thread_cpu_ns(t);
+    if (t->ledger.has_cpu_clock) rpp_ledger_clocked(&t->ledger, rb_rpp_thread_cpu_ns(t));
 }
 
 void rb_rpp_threads_register_all(uint64_t now_ns)
@@ -203,9 +274,25 @@ void rb_rpp_threads_register_all(uint64_t now_ns)
     RB_GC_GUARD(threads);
 }
 
-static rb_rpp_thread *skip_exited(rb_rpp_thread **link)
+/* Records are never freed, so a list that changes meanwhile leads to another record, or to the end of the unused ones. */
+size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most)
 {
-    while (*link && atomic_load(&(*link)->exited)) {
+    size_t count = 0, looked = 0;
+    const rb_rpp_thread *volatile first = inherited ? survivor : living;
+    for (const rb_rpp_thread *t = first; t && count < most && looked < 8 * most; t = t->next, looked++) {
+        if (atomic_load(&t->ended)) continue;
+        into[count++] = (rb_rpp_glimpse){.seq = t->seq,
+                                         .tid = t->tid,
+                                         .ready_ns = atomic_load(&t->ledger.asked_ns),
+                                         .cpu_clock = t->cpu_clock,
+                                         .has_cpu_clock = t->ledger.has_cpu_clock};
+    }
+    return count;
+}
+
+static rb_rpp_thread *skip_ended(rb_rpp_thread **link)
+{
+    while (*link && atomic_load(&(*link)->ended)) {
         rb_rpp_thread *gone = *link;
         *link = gone->next;
         recycle(gone);
@@ -216,10 +303,10 @@ static rb_rpp_thread *skip_exited(rb_rpp_thread **link)
 rb_rpp_thread *rb_rpp_threads_first(void)
 {
     drop_inherited();
-    return skip_exited(&living);
+    return skip_ended(&living);
 }
 
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread)
 {
-    return skip_exited(&thread->next);
+    return skip_ended(&thread->next);
 }

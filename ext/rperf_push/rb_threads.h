@@ -1,13 +1,11 @@
-/* rb_threads.h - the threads being profiled: one record each, its clocks and what it is doing.
+/* rb_threads.h - the profiled threads: one record each, with its ledger.
  *
  * Vocabulary
- *   phase    what the hooks last said of the thread.
- *   in_ruby  between THREAD_BEGIN and THREAD_END: only then is there a stack that may be walked.
- *   busy     the thread's own hook is changing the record: a signal handler on the same thread keeps out.
+ *   in_ruby  between THREAD_BEGIN and THREAD_END. Only then does the thread have a stack that may be walked.
  *
- * Threads    a record is changed by its own thread, or by whoever holds the GVL while that thread does not. The list is
- *            changed and walked under the GVL. What is atomic, others write or read.
- * Ownership  records are never given back to malloc but used again, so that a late signal finds a record, not a hole.
+ * Threads    a record is changed by its own thread, or by the thread that holds the GVL while the record's thread does not.
+ *            The list is changed and walked under the GVL. Other threads use only the atomic fields.
+ * Ownership  records are reused and never freed, so that a late signal always finds a record.
  */
 #ifndef RB_THREADS_H
 #define RB_THREADS_H
@@ -20,71 +18,103 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "core/thread_clocks.h"
+#include "core/sampling/thread_ledger.h"
 
-/* Who gets samples: see rb_capture.h. */
-typedef enum rb_rpp_outlet { RB_RPP_CONTINUOUS, RB_RPP_ON_DEMAND, RB_RPP_OUTLETS } rb_rpp_outlet;
-
-typedef enum rb_rpp_phase { RB_RPP_RUNNING, RB_RPP_BLOCKED } rb_rpp_phase;
+/* Who gets samples (rb_outlets.h): one for each session that can be. They never meet. */
+typedef enum rb_rpp_outlet {
+    RB_RPP_CONTINUOUS,
+    RB_RPP_ON_DEMAND,                  /* the program's own start */
+    RB_RPP_RECORDED,                   /* that of `rperf-push record` */
+    RB_RPP_SIDE,                       /* whoever looks in from within the process; the first of four */
+    RB_RPP_ATTACHED = RB_RPP_SIDE + 4, /* whoever looks in from outside */
+    RB_RPP_OUTLETS
+} rb_rpp_outlet;
 
 typedef struct rb_rpp_thread {
     struct rb_rpp_thread *next;
     VALUE thread;                     /* may be used until `ended` */
     uint32_t seq;                     /* 1-based, in order of first sight */
-    uint32_t windows[RB_RPP_OUTLETS]; /* the windows its clocks belong to */
-    uint32_t settled;                 /* how often its clocks were closed */
+    uint32_t windows[RB_RPP_OUTLETS]; /* the windows its time belongs to */
     uint32_t boundaries;              /* of those there were (rb_rotation.h), it is late for none */
-    rb_rpp_phase phase;
-    rpp_state doing; /* while it holds the GVL: running, or what the GC does on it */
-    bool in_ruby, ended;
-    volatile bool busy;
-    _Atomic bool exited, ignored;
-    _Atomic uint64_t ready_ns;    /* when it asked for the GVL; 0: it has not */
-    uint64_t unheard_until_ns;    /* it may have asked before then, when nobody listened; 0: it has been heard since */
-    _Atomic uint64_t captured_ns; /* last capture while running, or its birth */
-    _Atomic uint64_t resumed_ns;  /* when it began to run */
-    clockid_t cpu_clock;
-    bool has_cpu_clock;
-    pid_t tid; /* of the kernel; 0: not known */
-    rpp_thread_clocks clocks;
+    bool in_ruby;
+    bool interrupted; /* its signal handler captures, at any instruction */
+    bool refused;     /* the VM's or a table's state forbade the last capture */
+    _Atomic bool ended;
+    _Atomic uint64_t looked_at_ns; /* at a tick, or its birth */
+    _Atomic uint64_t resumed_ns;   /* when it began to run */
+    clockid_t cpu_clock;           /* if the ledger has one */
+    pid_t tid;                     /* of the kernel; 0: not known */
+    rpp_thread_ledger ledger;
 #if RB_RPP_HAVE_THREAD_TIMERS
     timer_t timer;
-    uint64_t random;
 #endif
     bool has_timer;
-    volatile bool ticking; /* the timer is set, or owed */
-    volatile bool owed;    /* its tick came when the thread did not run: it is set when the thread runs again */
-    uint64_t due_ns;       /* of the clocks' ran_ns: when the next capture is due */
+    volatile bool in_job;  /* our job runs on it: a tick it owes is taken at the job's end */
+    volatile bool ticking; /* the timer is set, or waits */
+    volatile bool waits;   /* its tick came when the thread did not run: it is set when the thread runs again */
 } rb_rpp_thread;
 
-/* Creates the key that finds a record; once a process. */
+/* The same for all ledgers. */
+extern rpp_ledger_rules rb_rpp_rules;
+
+/* The sampling period in force. */
+static inline uint64_t rb_rpp_period_ns(void)
+{
+    return atomic_load_explicit(&rb_rpp_rules.period_ns, memory_order_relaxed);
+}
+
+/* Creates the key that finds a record. Call it once per process, in the main Ractor. */
 void rb_rpp_threads_init(void);
+/* True if the calling thread belongs to the main Ractor, the only one that is profiled and runs our jobs. Any Ruby thread. */
+bool rb_rpp_in_main_ractor(void);
 
-/* NULL when the thread has none. Any context. */
+/* NULL if the thread has no record. Any context. */
 rb_rpp_thread *rb_rpp_thread_of(VALUE thread);
-/* A record for the thread, its clocks starting now. Plain malloc; NULL when out of memory. */
+/* Creates a record and opens its ledger. Uses plain malloc; NULL if out of memory. */
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
-/* Records of all living threads of this Ractor that have none yet. In a method only: allocates. */
+/* Creates records for all living threads of this Ractor that have none. Only in a method: it allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns);
-/* The thread is another Ractor's, for which THREAD_BEGIN and THREAD_END do not come: whatever it does is not profiled. It may
- * say so itself meanwhile. */
-void rb_rpp_thread_ignore(rb_rpp_thread *thread);
-/* RUBY_MN_THREADS: a thread runs on one native thread now and on another one later. */
-bool rb_rpp_threads_share_native_ones(void);
-/* Finds the CPU clock of the calling thread, where it is not known yet or not the same any more. */
-void rb_rpp_thread_find_clock(rb_rpp_thread *thread);
-/* The calling thread is about to let others run. Its clock must have been read. */
-void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
-/* Where native threads are shared, the VM sometimes lets a thread run and says so only when it stops: finds its clock, and
- * for how long it burnt CPU. */
-uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *thread);
-/* 0 when the clock is not known, or the thread is gone. */
-uint64_t rb_rpp_thread_cpu_ns(const rb_rpp_thread *thread);
+/* A thread without a record may carry its time of birth. */
+void rb_rpp_thread_set_birth(VALUE thread, uint64_t now_ns);
+/* 0: it carries none. */
+uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now_ns);
+/* True if it carries its birth and has not run. */
+bool rb_rpp_thread_is_unmet(VALUE thread);
+/* True if it is about to run for the first time and still carries its birth. If THREAD_BEGIN does not follow, it belongs to
+ * another Ractor and is not profiled. On the thread itself. */
+bool rb_rpp_thread_is_first_run(VALUE thread);
+/* The thread has run its last Ruby code: it carries nothing from now on, and its record is reused. */
+void rb_rpp_thread_forget(rb_rpp_thread *thread);
 
-/* The list; exited records are taken out on the way. */
+/* True with RUBY_MN_THREADS: a thread moves between native threads. */
+bool rb_rpp_threads_share_native_ones(void);
+/* Finds the CPU clock of the calling thread if it is unknown or has changed. */
+void rb_rpp_thread_find_clock(rb_rpp_thread *thread);
+/* The calling thread is about to let others run. Read its clock first. */
+void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
+/* With shared native threads, the VM sometimes reports that a thread ran only when it stops: finds its clock, and returns the
+ * CPU time that it used. */
+uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *thread);
+/* 0 if the clock is unknown or the thread has ended. */
+uint64_t rb_rpp_thread_cpu_ns(rb_rpp_thread *thread);
+
+/* What can be told of a thread without the GVL: each number for itself, as of a moment ago. */
+typedef struct rb_rpp_glimpse {
+    uint32_t seq;
+    pid_t tid; /* 0: not known */
+    uint64_t ready_ns;
+    clockid_t cpu_clock;
+    bool has_cpu_clock;
+} rb_rpp_glimpse;
+
+/* Of `most` threads at the most; how many they were. Any thread of ours. */
+size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most);
+
+/* The list; ended ones are taken out on the way. */
 rb_rpp_thread *rb_rpp_threads_first(void);
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
-/* In a forked child, any context: only the calling thread is left. It takes effect with the next call that looks at the list. */
+/* In a forked child, on the thread that forked, any context: only that thread remains. The next call that reads the list
+ * updates it. */
 void rb_rpp_threads_forget_after_fork(void);
 
 #endif

@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/stats.h"
 #include "rb_task.h"
 #include "rb_testing.h"
+#include "rb_walk.h"
 
 #define TIMER_SIGNAL SIGURG
 /* The kernel looks at CPU timers at its own tick, which is longer. */
@@ -23,47 +26,49 @@
 #endif
 
 static rb_rpp_timer_handler on_expiry;
-static _Atomic uint64_t period_ns;
 static bool in_use;
 
-/* A quarter of the period around it. */
-static void draw(rb_rpp_thread *t, bool first)
+static void set(rb_rpp_thread *t, uint64_t ns)
 {
-    uint64_t period = atomic_load_explicit(&period_ns, memory_order_relaxed), random = rpp_random_next(&t->random);
-    t->due_ns = t->clocks.ran_ns + (first ? 1 + random % period : period * 3 / 4 + random % (period / 2 + 1));
-}
-
-static void arm(rb_rpp_thread *t)
-{
-    uint64_t ran_ns = t->clocks.ran_ns, ns = t->due_ns > ran_ns + SHORTEST_NS ? t->due_ns - ran_ns : SHORTEST_NS;
+    if (ns < SHORTEST_NS) ns = SHORTEST_NS;
     if (rb_rpp_testing_period_ns()) ns = rb_rpp_testing_period_ns();
     struct itimerspec once = {.it_value = {(time_t)(ns / RPP_NS_PER_S), (long)(ns % RPP_NS_PER_S)}};
     timer_settime(t->timer, 0, &once, NULL);
 }
 
-static void on_signal(int number, siginfo_t *info, void *unused)
+/* True in the handler of a fault, also of Ruby's while it reports a crash: a fault of the walk would end the process there,
+ * as its signal is blocked. */
+static bool faults_are_blocked(const ucontext_t *interrupted)
 {
-    /* SIGURG may come from elsewhere: out-of-band data, kill. Those are ignored, as they are without us. */
+    return sigismember(&interrupted->uc_sigmask, SIGSEGV) || sigismember(&interrupted->uc_sigmask, SIGBUS);
+}
+
+static void on_signal(int number, siginfo_t *info, void *interrupted)
+{
+    /* SIGURG may have another cause: out-of-band data, kill. Such a signal is ignored, as without the profiler. */
     if (info->si_code != SI_TIMER) return;
     int saved = errno;
     rb_rpp_thread *t = info->si_value.sival_ptr;
     if (t && t->has_timer) {
         t->ticking = false;
-        on_expiry(t);
+        if (faults_are_blocked(interrupted)) {
+            rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
+            rb_rpp_timer_go_on(t);
+        } else {
+            on_expiry(t);
+        }
     }
     errno = saved;
-}
-
-static bool is_old_ruby(void)
-{
-    unsigned major = 0, minor = 0, teeny = 0;
-    sscanf(ruby_version, "%u.%u.%u", &major, &minor, &teeny);
-    return major * 10000 + minor * 100 + teeny < 30304;
 }
 
 static bool is_ours(const struct sigaction *action)
 {
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
+}
+
+static bool is_nobodys(const struct sigaction *action)
+{
+    return action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN;
 }
 
 bool rb_rpp_timers_are_lost(void)
@@ -72,14 +77,37 @@ bool rb_rpp_timers_are_lost(void)
     return in_use && sigaction(TIMER_SIGNAL, NULL, &now) == 0 && !is_ours(&now);
 }
 
+/* A fault whose signal is blocked ends the process without a message. */
+static void mask_all_but_faults(sigset_t *mask)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigfillset(mask);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(mask, faults[i]);
+}
+
+/* On the alternate stack that Ruby keeps for stack overflows, because a signal may not fit on a stack that is almost full. */
+static bool install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    mask_all_but_faults(&action.sa_mask);
+    return sigaction(TIMER_SIGNAL, &action, NULL) == 0;
+}
+
+bool rb_rpp_timers_take_back(void)
+{
+    struct sigaction now;
+    if (sigaction(TIMER_SIGNAL, NULL, &now) != 0) return false;
+    return is_ours(&now) || (is_nobodys(&now) && install());
+}
+
 static const char *obstacle(void)
 {
     struct sigaction now;
-    if (is_old_ruby()) return "this Ruby is older than 3.3.4";
+    if (rb_rpp_is_too_old_for_signals()) return "this Ruby is older than 3.3.4";
     if (rb_rpp_threads_share_native_ones()) return "RUBY_MN_THREADS is on";
+    if (!rb_rpp_walk_prove()) return "the stacks of this Ruby are not known";
     if (sigaction(TIMER_SIGNAL, NULL, &now) != 0) return strerror(errno);
-    bool free_to_take = now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN;
-    return is_ours(&now) || free_to_take ? NULL : "the program handles SIGURG itself";
+    return is_ours(&now) || is_nobodys(&now) ? NULL : "the program handles SIGURG itself";
 }
 
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
@@ -91,11 +119,8 @@ bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
         rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal: %s", why_not);
         return false;
     }
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-    sigfillset(&action.sa_mask);
     on_expiry = handler;
-    if (sigaction(TIMER_SIGNAL, &action, NULL) != 0) return false;
-    return in_use = true;
+    return in_use = install();
 }
 
 /* The handler stays: a signal that is still on its way finds no timer and does nothing. */
@@ -110,12 +135,6 @@ void rb_rpp_timers_forget_after_fork(void)
     in_use = false;
 }
 
-void rb_rpp_timers_set_period(uint64_t ns)
-{
-    if (rb_rpp_testing_period_ns()) ns = rb_rpp_testing_period_ns();
-    atomic_store_explicit(&period_ns, ns, memory_order_relaxed);
-}
-
 static void say_once(const char *why)
 {
     static bool said;
@@ -123,18 +142,26 @@ static void say_once(const char *why)
     said = true;
 }
 
-/* A thread has the mask of the one that created it. It is the program's: we look, but do not touch. */
-static bool is_blocked_in(const rb_rpp_thread *t)
+static bool blocks(const rb_rpp_thread *t, int number)
 {
     sigset_t mask;
-    if (t->thread != rb_thread_current()) return rb_rpp_task_blocks(t->tid, TIMER_SIGNAL);
-    return pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, TIMER_SIGNAL) == 1;
+    if (t->thread != rb_thread_current()) return rb_rpp_task_blocks(t->tid, number);
+    return pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, number) == 1;
+}
+
+/* A thread inherits the mask of its creator. The mask belongs to the program: this reads it and does not change it. A tick does
+ * nothing where faults are blocked. */
+static const char *blocked_in(const rb_rpp_thread *t)
+{
+    if (blocks(t, TIMER_SIGNAL)) return "SIGURG is blocked";
+    return blocks(t, SIGSEGV) || blocks(t, SIGBUS) ? "SIGSEGV or SIGBUS is blocked" : NULL;
 }
 
 static bool create(rb_rpp_thread *t)
 {
-    if (is_blocked_in(t)) {
-        say_once("SIGURG is blocked");
+    const char *blocked = blocked_in(t);
+    if (blocked) {
+        say_once(blocked);
         return false;
     }
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TIMER_SIGNAL};
@@ -145,18 +172,21 @@ static bool create(rb_rpp_thread *t)
         say_once(strerror(errno));
         return false;
     }
-    if (!t->random) t->random = rpp_random_seed() | 1;
-    return t->has_timer = true;
+    t->has_timer = true;
+    rb_rpp_testing_timer_created(t);
+    return true;
 }
 
 void rb_rpp_timer_start(rb_rpp_thread *t)
 {
-    if (!in_use || !t->has_cpu_clock || !t->tid || (t->has_timer && t->ticking && !t->owed)) return;
+    if (!in_use || !t->ledger.has_cpu_clock || !t->tid || (t->has_timer && t->ticking && !t->waits)) return;
     if (!t->has_timer && !create(t)) return;
-    t->ticking = true;
-    t->owed = false;
-    draw(t, true);
-    arm(t);
+    rb_rpp_timer_go_on(t);
+}
+
+void rb_rpp_timer_set_again(rb_rpp_thread *t)
+{
+    if (t->has_timer && !t->waits) rb_rpp_timer_go_on(t);
 }
 
 void rb_rpp_timer_stop(rb_rpp_thread *t)
@@ -166,37 +196,36 @@ void rb_rpp_timer_stop(rb_rpp_thread *t)
     timer_delete(t->timer);
 }
 
-bool rb_rpp_timer_is_due(const rb_rpp_thread *t)
-{
-    return t->clocks.ran_ns >= t->due_ns || rb_rpp_testing_period_ns();
-}
-
-void rb_rpp_timer_next(rb_rpp_thread *t)
-{
-    draw(t, false);
-    rb_rpp_timer_retry(t);
-}
-
-void rb_rpp_timer_retry(rb_rpp_thread *t)
+static void go_on_in(rb_rpp_thread *t, uint64_t ns)
 {
     t->ticking = true;
-    arm(t);
+    t->waits = false;
+    set(t, ns);
 }
 
-void rb_rpp_timer_owe(rb_rpp_thread *t)
+void rb_rpp_timer_go_on(rb_rpp_thread *t)
 {
-    t->ticking = t->owed = true;
+    if (t->has_timer) go_on_in(t, rpp_ledger_silent_ns(&t->ledger));
 }
 
-void rb_rpp_timer_pay(rb_rpp_thread *t)
+void rb_rpp_timer_go_on_after_tick(rb_rpp_thread *t)
 {
-    t->owed = false;
-    if (t->has_timer) arm(t);
+    if (t->has_timer) go_on_in(t, rpp_ledger_silent_after_tick_ns(&t->ledger));
+}
+
+void rb_rpp_timer_wait(rb_rpp_thread *t)
+{
+    t->ticking = t->waits = true;
 }
 
 #else
 
 bool rb_rpp_timers_are_lost(void)
+{
+    return false;
+}
+
+bool rb_rpp_timers_take_back(void)
 {
     return false;
 }
@@ -210,23 +239,16 @@ void rb_rpp_timers_stop(void) {}
 
 void rb_rpp_timers_forget_after_fork(void) {}
 
-void rb_rpp_timers_set_period(uint64_t ns) {}
-
 void rb_rpp_timer_start(rb_rpp_thread *t) {}
+
+void rb_rpp_timer_set_again(rb_rpp_thread *t) {}
 
 void rb_rpp_timer_stop(rb_rpp_thread *t) {}
 
-bool rb_rpp_timer_is_due(const rb_rpp_thread *t)
-{
-    return true;
-}
+void rb_rpp_timer_go_on(rb_rpp_thread *t) {}
 
-void rb_rpp_timer_next(rb_rpp_thread *t) {}
+void rb_rpp_timer_go_on_after_tick(rb_rpp_thread *t) {}
 
-void rb_rpp_timer_retry(rb_rpp_thread *t) {}
-
-void rb_rpp_timer_owe(rb_rpp_thread *t) {}
-
-void rb_rpp_timer_pay(rb_rpp_thread *t) {}
+void rb_rpp_timer_wait(rb_rpp_thread *t) {}
 
 #endif

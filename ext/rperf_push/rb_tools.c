@@ -1,20 +1,21 @@
-/* rb_tools.c - what the command line needs of the delivery: one profile, one try, with or without a session.
+/* rb_tools.c - delivery for the command line: one profile, one try, with or without a session.
  *
- * All parts are those of a session; only the threads are missing. A forked child has no use for any of it: no gate is held.
+ * It uses the parts of a session without its threads. It holds no gate, because a forked child uses none of it.
  */
 #include "rb_tools.h"
 
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/backend.h"
-#include "core/clock.h"
-#include "core/exporter.h"
-#include "core/http_client.h"
-#include "core/http_url.h"
+#include "core/backends/backend_kinds.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/delivery/exporter.h"
+#include "core/http/http_client.h"
+#include "core/http/http_url.h"
 #include "rb_settings.h"
+#include "rb_values.h"
 
-/* Settings, and what is made of them, for one call from Ruby. */
+/* The settings of one call from Ruby, and the objects made from them. */
 typedef struct tool {
     VALUE options, texts, mistakes, bytes;
     uint64_t time_ns, duration_ns, samples;
@@ -42,7 +43,7 @@ static VALUE free_tool(VALUE argument)
     return Qnil;
 }
 
-/* False when the settings are wrong: t->mistakes says how. */
+/* False if the settings are wrong: t->mistakes has the reasons. */
 static bool open_backend(tool *t)
 {
     Check_Type(t->options, T_HASH);
@@ -56,27 +57,17 @@ static bool open_backend(tool *t)
     return true;
 }
 
-static void set(VALUE hash, const char *name, VALUE value)
-{
-    rb_hash_aset(hash, ID2SYM(rb_intern(name)), value);
-}
+/* --- a test profile --- */
 
-/* --- a profile to try it with --- */
-
-static void check(rpp_status status)
-{
-    if (status == RPP_NO_MEMORY) rb_memerror();
-    if (status != RPP_OK) rb_raise(rb_eRuntimeError, "%s", rpp_status_text(status));
-}
-
-/* A millisecond in one method: enough to be seen, too little to matter. */
+/* A millisecond in one method: enough to be visible, too little to matter. */
 static rpp_profile *tiny_profile(tool *t, const char *name)
 {
     t->names = rpp_frame_names_new(64);
     if (!t->names) rb_memerror();
-    check(rpp_frame_names_ensure(t->names, 1));
+    rb_rpp_check(rpp_frame_names_ensure(t->names, 1), rb_eRuntimeError);
     rpp_location location = {rpp_frame_names_reserve(t->names), 1};
-    check(rpp_frame_names_set(t->names, location.frame, name, strlen(name), "check.rb", 8, 1, false));
+    rb_rpp_check(rpp_frame_names_set(t->names, location.frame, name, strlen(name), "check.rb", 8, 1, false),
+                 rb_eRuntimeError);
 
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     if (!profile) rb_memerror();
@@ -90,7 +81,6 @@ static rpp_profile *tiny_profile(tool *t, const char *name)
 static VALUE make_tiny_profile(VALUE argument)
 {
     tool *t = (tool *)argument;
-    uint64_t unused;
     if (!open_backend(t)) return t->mistakes;
     t->queue = rpp_payload_queue_new(1, SIZE_MAX);
     rpp_profile *profile = tiny_profile(t, "rperf-push check");
@@ -103,7 +93,7 @@ static VALUE make_tiny_profile(VALUE argument)
         rb_memerror();
     }
     rpp_exporter_export(t->exporter, profile);
-    t->payload = rpp_payload_queue_pop(t->queue, rpp_monotonic_ns(), &unused);
+    t->payload = rpp_payload_queue_pop(t->queue, rpp_monotonic_ns());
     if (!t->payload) rb_raise(rb_eRuntimeError, "the profile could not be encoded");
     return rb_str_new((const char *)t->payload->bytes, (long)t->payload->length);
 }
@@ -150,7 +140,8 @@ static const char *verdict_name(const tool *t)
 {
     rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = RPP_NS_PER_S};
     uint64_t random = 1, due_ns;
-    switch (rpp_backoff_decide(&policy, &t->delivery.attempt, (rpp_tries){1, 1}, 0, &random, &due_ns)) {
+    switch (rpp_backoff_decide(&policy, &t->delivery.attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 0, &random,
+                               &due_ns)) {
     case RPP_VERDICT_DELIVERED: return "delivered";
     case RPP_VERDICT_RETRY: return "retry";
     case RPP_VERDICT_UNCONFIRMED: return "unconfirmed";
@@ -159,7 +150,7 @@ static const char *verdict_name(const tool *t)
     }
 }
 
-/* The address without what may be secret in it, or the directory. */
+/* The address without secret parts, or the directory. */
 static VALUE target(const tool *t)
 {
     if (t->settings->backend == RPP_BACKEND_DIRECTORY) return rb_utf8_str_new_cstr(t->settings->directory);
@@ -175,16 +166,18 @@ static VALUE describe(const tool *t, const char *verdict, uint64_t took_ns)
     const rpp_attempt *attempt = &t->delivery.attempt;
     bool answered = attempt->end == RPP_END_ANSWERED;
     VALUE hash = rb_hash_new();
-    set(hash, "verdict", ID2SYM(rb_intern(verdict)));
-    set(hash, "http_status", answered ? INT2FIX(attempt->http_status) : Qnil);
-    set(hash, "message", rb_utf8_str_new_cstr(t->delivery.message));
-    set(hash, "retry_after", attempt->retry_after_ns ? DBL2NUM((double)attempt->retry_after_ns / 1e9) : Qnil);
-    set(hash, "timed_out", t->delivery.timed_out ? Qtrue : Qfalse);
-    set(hash, "seconds", DBL2NUM((double)took_ns / 1e9));
-    set(hash, "backend", rb_utf8_str_new_cstr(t->backend->name));
-    set(hash, "target", target(t));
-    set(hash, "application_name", rb_utf8_str_new_cstr(t->settings->application_name));
-    set(hash, "max_raw_bytes", t->backend->limits.max_raw_bytes ? SIZET2NUM(t->backend->limits.max_raw_bytes) : Qnil);
+    rb_rpp_put(hash, "verdict", ID2SYM(rb_intern(verdict)));
+    rb_rpp_put(hash, "http_status", answered ? INT2FIX(attempt->http_status) : Qnil);
+    rb_rpp_put(hash, "failure", t->delivery.failure ? ID2SYM(rb_intern(rpp_failure_name(t->delivery.failure))) : Qnil);
+    rb_rpp_put(hash, "message", rb_utf8_str_new_cstr(t->delivery.message));
+    rb_rpp_put(hash, "retry_after", attempt->retry_after_ns ? DBL2NUM((double)attempt->retry_after_ns / 1e9) : Qnil);
+    rb_rpp_put(hash, "timed_out", t->delivery.timed_out ? Qtrue : Qfalse);
+    rb_rpp_put(hash, "seconds", DBL2NUM((double)took_ns / 1e9));
+    rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(t->backend->name));
+    rb_rpp_put(hash, "target", target(t));
+    rb_rpp_put(hash, "application_name", rb_utf8_str_new_cstr(t->settings->application_name));
+    rb_rpp_put(hash, "max_raw_bytes",
+               t->backend->limits.max_raw_bytes ? SIZET2NUM(t->backend->limits.max_raw_bytes) : Qnil);
     return hash;
 }
 
@@ -209,13 +202,14 @@ static VALUE deliver_once(VALUE argument)
     rb_thread_call_without_gvl(try_once, t, interrupt, t);
     uint64_t took_ns = rpp_monotonic_ns() - started;
     rb_thread_check_ints();
-    check(t->status);
+    rb_rpp_check(t->status, rb_eRuntimeError);
     return describe(t, verdict_name(t), took_ns);
 }
 
-/* One try, without any session. A Hash of what came of it, or the Array of mistakes in the settings:
+/* One try, without a session. Returns a Hash with the result, or the Array of mistakes in the settings:
  *   verdict      :delivered; :retry (worth another try), :unconfirmed (may have been stored), :rejected; :too_old (not tried)
- *   http_status  or nil       message  or ""       retry_after, seconds  in seconds       timed_out
+ *   http_status  or nil       message  or ""       failure  its code (core/http/http_failure.h) or nil
+ *   retry_after, seconds  in seconds       timed_out
  *   max_raw_bytes  before compression, that the backend surely takes; nil: any number
  *   backend, target, application_name  in effect; the target without credentials */
 static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes, VALUE time_ns, VALUE duration_ns,

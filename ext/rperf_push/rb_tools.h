@@ -1,4 +1,8 @@
-/* rb_tools.h - what the command line needs of the delivery: one profile, one try, with or without a session. */
+/* rb_tools.h - delivery for the command line: one profile, one try, with or without a session.
+ *
+ * Threads    under the GVL.
+ * Ownership  results are Ruby objects.
+ */
 #ifndef RB_TOOLS_H
 #define RB_TOOLS_H
 

@@ -1,25 +1,53 @@
 /* rperf_push.c - where Ruby comes in. The path of a sample, as a reading order:
  *
- *   rb_timers    a thread's CPU clock has gathered a period
- *   rb_sampler   captures its stack and gives it the time of its clocks (core/thread_clocks)
- *   rb_frames    VALUE -> id at once, the name later
- *   core/sample_buffer, pipeline, profile    summed by the collector, sealed at the window's end
- *   core/exporter, pprof_encoder, gzip_sink  a payload
- *   core/payload_queue, uploader, backend_*  on its way
+ *   rb_timers, rb_hooks, rb_sampler           when: a tick of the thread's CPU clock, or something ended
+ *   rb_capture, rb_walk                       the stack, and what the thread's ledger owes (core/sampling/thread_ledger)
+ *   rb_frames                                 VALUE -> id at once, the name later
+ *   core/sampling/sample_buffer               to the collector
+ *   core/profile/pipeline, profile, shares    summed, shared out and sealed at the window's end
+ *   core/delivery/exporter, core/pprof/pprof_encoder, core/base/gzip_sink    a payload
+ *   core/delivery/payload_queue, uploader, core/backends/backend_*           on its way
  *
- *   rb_session holds the chain together, rb_on_demand (core/recording) the one that stays in the process; rb_settings, rb_labels and rb_log are its Ruby side.
+ *   rb_chain creates these parts for rb_session, which starts and ends them. rb_on_demand has the sessions whose samples stay in
+ *   the process (core/profile/recording). rb_life tells both of fork and exit. rb_settings, rb_labels, rb_log and rb_tables are
+ *   their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists the files from the bottom up.
  */
 #include "rb_compat.h"
+#include "rb_control.h"
 #include "rb_frames.h"
 #include "rb_labels.h"
+#include "rb_life.h"
 #include "rb_log.h"
 #include "rb_on_demand.h"
+#include "rb_outcomes.h"
+#include "rb_pprof.h"
+#include "rb_sample_text.h"
 #include "rb_sampler.h"
 #include "rb_session.h"
-#include "rb_testing.h"
+#include "rb_stats.h"
+#include "rb_sums.h"
+#include "rb_tables.h"
+#include "rb_testing_checks.h"
 #include "rb_tools.h"
+#include "rb_usage.h"
+#include "rb_walk.h"
 
 RUBY_FUNC_EXPORTED void Init_rperf_push(void);
+
+/* A forked child goes through them in this order: the log comes first, because others may log. At the exit, in reverse order:
+ * the sessions on demand come first, because nobody waits for them. */
+static const rb_rpp_participant *const participants[] = {
+    &rb_rpp_log_life,
+    &rb_rpp_control_life,
+    &rb_rpp_session_life,
+    &rb_rpp_on_demand_life,
+};
+
+static VALUE native_set_root(VALUE self, VALUE path)
+{
+    rb_rpp_frames_set_root(StringValueCStr(path));
+    return path;
+}
 
 void Init_rperf_push(void)
 {
@@ -31,11 +59,22 @@ void Init_rperf_push(void)
 
     VALUE lib_dir = rb_const_defined(native, rb_intern("LIB_DIR")) ? rb_const_get(native, rb_intern("LIB_DIR")) : Qnil;
     rb_rpp_frames_init(NIL_P(lib_dir) ? "" : StringValueCStr(lib_dir));
+    rb_define_singleton_method(native, "root=", native_set_root, 1);
+    rb_rpp_walk_init(native);
     rb_rpp_sampler_init();
-    rb_rpp_testing_init(native);
+    rb_rpp_life_init(native, participants, sizeof participants / sizeof *participants);
+    rb_rpp_testing_checks_init(native);
     rb_rpp_log_init();
     rb_rpp_labels_init(native);
+    rb_rpp_outcomes_init(native);
     rb_rpp_session_init(native);
+    rb_rpp_stats_init(native);
     rb_rpp_on_demand_init(native);
+    rb_rpp_control_init(native);
     rb_rpp_tools_init(native);
+    rb_rpp_pprof_init(native);
+    rb_rpp_sums_init(native);
+    rb_rpp_tables_init(native);
+    rb_rpp_sample_text_init(native);
+    rb_rpp_usage_init(native);
 }

@@ -1,19 +1,28 @@
 # frozen_string_literal: true
 
+require_relative "cli/mistakes"
 require_relative "version"
 
 module RperfPush
-  # The program `rperf-push`: one file and one class for each command, loaded when it is asked for.
+  # The program `rperf-push`. Each command is one file with one class, loaded on demand.
   module CLI
-    # What the user can mend: one line on standard error, exit 1.
-    class Mistake < StandardError; end
-
-    # command => what `help` says of it
+    # command => its description in `help`
     COMMANDS = {
+      "record" => "run a command, and write the profile of its Ruby programs to a file",
+      "stat" => "run a command, and print what its time went to",
+      "exec" => "as stat, with tables of functions",
+      "report" => "print what profiles say: top functions, one method, a graph",
+      "diff" => "print what differs between two profiles",
+      "view" => "open profiles as a page in the browser",
       "check" => "push a tiny profile with the settings in effect, and say what is wrong",
       "push" => "upload pprof files",
       "run" => "run a command, and profile every Ruby program in it",
-      "help" => "show this, or the options of a command"
+      "ps" => "list the processes that are profiled",
+      "stacks" => "say where every thread of a process is now",
+      "top" => "show what a process does, again and again",
+      "live" => "open a page that grows while processes run",
+      "attach" => "record in a running process, into a file",
+      "help" => "show all of this, or the options of a command"
     }.freeze
 
     module_function
@@ -21,32 +30,43 @@ module RperfPush
     # @param arguments [Array<String>] as in ARGV
     # @return [Integer] the exit status
     def run(arguments)
-      name, *rest = arguments
+      name, *rest = arguments.map { |argument| in_utf8(argument) }
       case name
-      when nil, "help", "--help", "-h" then help(rest.first)
+      when nil, "help", "--help", "-h" then help(*rest)
       when "--version", "-v" then puts "rperf-push #{VERSION}"
       else return command(name).run(rest)
       end
       0
     rescue Mistake => e
       $stderr.puts "rperf-push: #{e.message.lines.map(&:chomp).join("; ")}"
-      1
+      e.exit_status
     rescue Errno::EPIPE
-      1 # whoever read the output has seen enough
+      1 # the reader closed the pipe
     rescue Interrupt
       130
     end
 
-    def help(name)
-      return puts(command(name).help) if name && name != "help"
+    # @return [String] the system's message without the path
+    def reason(error) = error.message[/\A[^@(]*/].sub(/ - .*/, "").strip
 
-      puts "rperf-push #{VERSION} - a continuous profiler for Ruby", "", "usage: rperf-push COMMAND [OPTIONS] ...", ""
-      COMMANDS.each { |command, text| puts format("  %-8s%s", command, text) }
-      puts "", "rperf-push help COMMAND shows its options, rperf-push --version the version."
-      puts "All of them take the settings from the environment: RPERF_PUSH_SERVER_ADDRESS, RPERF_PUSH_APPLICATION_NAME, ..."
+    # Without a locale, as in a container, arguments have no encoding and cannot be joined with text that has one.
+    def in_utf8(argument)
+      text = argument.dup.force_encoding(Encoding::UTF_8)
+      text.valid_encoding? ? text : argument
     end
 
-    # @return [Class] with `run` and `help`
+    # The help of one command, or the whole reference; `help man` and `help completion SHELL` are for packagers.
+    def help(name = nil, *rest)
+      require_relative "cli/reference"
+      case name
+      when nil, "help" then puts Reference.text
+      when "man" then puts Reference.man
+      when "completion" then puts Reference.completion(rest.first.to_s)
+      else puts command(name).help
+      end
+    end
+
+    # @return [Class] a class with `run` and `help`
     def command(name)
       raise Mistake, "unknown command #{name.inspect}; rperf-push help lists them" unless COMMANDS.key?(name) && name != "help"
 

@@ -1,14 +1,15 @@
 # frozen_string_literal: true
 
+require_relative "default_tags"
 require_relative "line_logger"
 
 module RperfPush
-  # What the block of `configure` is given: one writer and one reader for every option.
+  # The argument of `configure`'s block: one writer and one reader for every option.
   #
-  # It only remembers. Types, limits and what goes together are judged by the core, all options at once, so that one
+  # It only stores values. The core checks types, limits and combinations of all options at once, so that one
   # answer names everything that is wrong. config/initializers/rperf_push.rb shows every option with its default.
   #
-  # A nil counts as not written, so that `config.tenant_id = ENV["TENANT"]` does what it looks like.
+  # nil means unset, so that `config.tenant_id = ENV["TENANT"]` works if the variable is not set.
   class Configuration
     OPTIONS = %w[
       application_name server_address backend directory directory_max_files directory_max_bytes
@@ -18,8 +19,8 @@ module RperfPush
       basic_auth_username basic_auth_password auth_token tenant_id http_headers
       tls_ca_file tls_client_cert tls_client_key tls_verify proxy
       queue_max_bytes spool_directory spool_max_bytes resend_unconfirmed
-      overhead_limit max_label_values label_names label_deny
-      vm_state_frames lines enabled
+      overhead_limit max_label_values label_names label_deny outcome_labels slow_requests
+      vm_state_frames lines control_socket enabled
     ].freeze
 
     # What `config.tags[:env] = "production"` starts from.
@@ -30,11 +31,8 @@ module RperfPush
       "label_deny" => []
     }.freeze
 
-    # What other profilers call it.
-    NAMES_ELSEWHERE = {
-      "app_name" => "application_name", "service_name" => "application_name", "server" => "server_address",
-      "url" => "server_address", "sample_rate" => "frequency", "oncpu" => "mode", "labels" => "tags"
-    }.freeze
+    # Texts to the core that are written as something else, too.
+    TEXTS = { "control_socket" => [true, false], "slow_requests" => [Numeric, true, false] }.freeze
 
     SECRETS = %w[basic_auth_username basic_auth_password auth_token http_headers].freeze
     URLS = %w[server_address proxy].freeze
@@ -44,8 +42,8 @@ module RperfPush
       define_method(:"#{name}=") { |value| @values[name] = value }
     end
 
-    # Where the profiler's own lines go: anything with `info`, `warn` and `error`, or an IO. By default Rails.logger where
-    # there is one, else standard error (nil).
+    # The logger for the profiler's own lines: an object with `info`, `warn` and `error`, or an IO. nil, the default, means
+    # Rails.logger if it exists, else standard error.
     attr_accessor :logger
 
     def initialize
@@ -54,33 +52,57 @@ module RperfPush
       @unknown = {}
     end
 
+    # Sets defaults for a Rails application, which all other settings override: the application's name, the tags `env`
+    # and `role`, on in production if the process serves requests or runs jobs, off in consoles, rake tasks, tests and development.
+    # Without Rails it does nothing.
+    #
+    # @return [void]
+    def use_rails_defaults
+      return unless defined?(::Rails.application) && ::Rails.application
+
+      require_relative "rails_defaults"
+      @defaults = RailsDefaults.new
+    end
+
+    # @return [RailsDefaults, nil]
+    attr_reader :defaults
+
+    # The options given and those of the environment, one over the other, both over the defaults. Tags are laid over each other.
+    #
+    # @param texts [Hash{String => Array(String, String)}] of {Environment}
+    # @return [Array(Hash, Hash)] given, texts
+    def over(texts)
+      said, texts = @defaults ? @defaults.under(given, texts) : [given, texts]
+      said, texts = DefaultTags.of_commit(ENV).under(said, texts)
+      [said, texts.except(*said.keys)]
+    end
+
     # What the block said, by option name: for the core.
     # Options that do not exist are among it, so that the core refuses the whole.
     #
     # @return [Hash{String => Object}]
     def given
       filled = @drafts.reject { |name, value| value == CONTAINERS[name] }
-      said = filled.merge(@values).compact.transform_values { |value| plain(value) }.merge(@unknown)
-      logger_fits? ? said : said.merge("logger" => logger)
+      filled.merge(@values).compact.to_h { |name, value| [name, plain(name, value)] }.merge(@unknown)
     end
 
-    # The core's mistakes, with those that are better said here in place of its "unknown option".
+    # What is wrong that the core cannot see: it never gets a logger that is none.
     #
-    # @param of_core [Array<String>]
     # @return [Array<String>]
-    def mistakes_among(of_core)
-      own = own_mistakes
-      of_core.reject { |line| own.any? { |name, _| line.start_with?("unknown option \"#{name}\"") } } + own.values
+    def own_mistakes
+      logger_fits? ? [] : ["logger must respond to info, warn and error, or be an IO, got #{logger.class}"]
     end
 
     # @return [#info, #warn, #error, nil] nil for standard error
     def usable_logger
       return rails_logger if logger.nil?
 
-      logs?(logger) ? logger : LineLogger.new(logger) if logger_fits?
+      return unless logger_fits?
+
+      logs?(logger) ? logger : LineLogger.new(logger)
     end
 
-    # Says one line; whatever stands in the way of that is not the application's trouble.
+    # Logs one line. A failure of the logger must not disturb the application.
     def log_error(text)
       line = "[rperf-push] #{text}"
       usable_logger ? usable_logger.error(line) : $stderr.puts(line)
@@ -88,7 +110,7 @@ module RperfPush
       nil
     end
 
-    # Without credentials: this ends up in logs and error reports.
+    # Shows no credentials, because it ends up in logs and error reports.
     def inspect
       shown = @drafts.merge(@values).map { |name, value| "#{name}=#{shown_value(name, value)}" }
       "#<#{[self.class, *shown].join(" ")}>"
@@ -96,12 +118,12 @@ module RperfPush
 
     private
 
-    # A Hash or Array to fill, for an option that was not assigned; nil for all others. Only looking at it says nothing.
+    # A Hash or Array to fill, for an option that was not assigned; nil for all others. Reading it does not set the option.
     def draft(name)
       @drafts[name] ||= CONTAINERS[name].dup if CONTAINERS.key?(name)
     end
 
-    # A mistyped option is a mistake like any other, not an exception in the application's boot.
+    # A mistyped option is an ordinary mistake, not an exception in the application's boot.
     def method_missing(name, *arguments)
       return super unless unknown_option?(name) && arguments.size == 1
 
@@ -116,15 +138,6 @@ module RperfPush
       name.match?(/\A\w+=\z/)
     end
 
-    # What the core can not know: it suggests what is spelt alike, and never sees a logger that is one.
-    def own_mistakes
-      mistakes = NAMES_ELSEWHERE.slice(*@unknown.keys).to_h do |name, meant|
-        [name, "unknown option \"#{name}\" (did you mean #{meant}?)"]
-      end
-      mistakes["logger"] = "logger must respond to info, warn and error, or be an IO, got #{logger.class}" unless logger_fits?
-      mistakes
-    end
-
     def logger_fits?
       logger.nil? || logs?(logger) || logger.respond_to?(:puts)
     end
@@ -134,11 +147,12 @@ module RperfPush
     end
 
     # A Pathname is a String to the core, and 10.seconds a Float.
-    def plain(value)
+    def plain(name, value)
       return value unless Object === value # rubocop:disable Style/CaseEquality -- a BasicObject answers nothing
       return value.to_path if value.respond_to?(:to_path)
 
-      value.is_a?(Numeric) && ![Integer, Float].include?(value.class) ? value.to_f : value
+      value = value.to_f if value.is_a?(Numeric) && ![Integer, Float].include?(value.class)
+      TEXTS[name]&.any? { |kind| kind === value } ? value.to_s : value # rubocop:disable Style/CaseEquality -- classes and values
     end
 
     def rails_logger

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # Raised by {RperfPush.configure!}. Its message holds one line for each mistake.
+  # {RperfPush.configure!} raises it. Its message has one line for each mistake.
   class ConfigurationError < StandardError
     # @return [Array<String>]
     attr_reader :mistakes

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-require_relative "request_label"
+require_relative "activity"
 
 module RperfPush
-  # Labels an action's samples with `controller_action`: "admin/users#show". Callbacks and rendering are part of it, which
-  # an around_action declared in a base class could not promise.
+  # Labels the samples of an action with `controller_action`: "admin/users#show". The label covers callbacks and rendering,
+  # which an around_action in a base class could not guarantee.
   module ControllerLabel
     private
 
     def process_action(*)
-      RequestLabel.apply(controller_action: "#{controller_path}##{action_name}") { super }
+      Activity.run({ controller_action: "#{controller_path}##{action_name}" }) { super }
     end
   end
 end

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # The name under which a request's samples are found: "GET /users/:id".
+  # The value of the label `endpoint` for a request: "GET /users/:id".
   #
-  # The router's own template is taken where it is known already. Else the path is cut down to the words that a programmer
-  # wrote: whatever looks like data becomes ":id". So the names stay few, whoever asks for whatever, and nothing personal
-  # gets into them. What slips through is capped on the wire by `max_label_values`.
+  # It is the router's template if the router is known. Otherwise the path is reduced to the words that a programmer
+  # wrote: UUIDs become ":uuid", and other segments that look like data become ":id". So there are few names, whatever
+  # clients ask for, and they contain nothing personal. `max_label_values` limits the rest.
   module Endpoint
     METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT].freeze
     MAX_SEGMENTS = 8
@@ -13,10 +13,10 @@ module RperfPush
 
     NAME = /\A[A-Za-z0-9._~:-]{1,#{MAX_SEGMENT_LENGTH}}\z/
     EXTENSION = /(?<=.)\.[a-z][a-z0-9]{0,4}\z/
+    UUID = /\A\h{8}(?:-\h{4}){3}-\h{12}\z/
     DATA = /
       \A\d[\d._:-]*\z |                      # 42, 2024-12-31, 1.5
       \A\d+- |                               # 42-the-title
-      \A\h{8}(?:-\h{4}){3}-\h{12}\z |        # a UUID
       \A(?=\D*\d)\h{8,}\z | \A\h{16,}\z |    # a digest
       \A(?=\D*\d)[\w~-]{20,}\z               # a token
     /x
@@ -32,8 +32,12 @@ module RperfPush
       "#{method_of(env)} #{template || route(path_of(env))}"
     end
 
+    # @param env [Hash] Rack's, after the application has seen it
+    # @return [Boolean] true if a router that reports its templates has found one
+    def routed?(env) = !template_of(env).nil?
+
     # @param env [Hash] Rack's
-    # @return [String] the path as it came
+    # @return [String] the unchanged path
     def raw(env)
       "#{env["REQUEST_METHOD"]} #{path_of(env)}"
     end
@@ -51,15 +55,18 @@ module RperfPush
       return ":id" unless segment.match?(NAME)
 
       extension = segment[EXTENSION].to_s
-      return segment unless [segment, segment.delete_suffix(extension)].any? { |text| text.match?(DATA) }
+      texts = [segment, segment.delete_suffix(extension)]
+      return ":uuid#{extension}" if texts.any?(UUID)
 
-      ":id#{extension}"
+      texts.any?(DATA) ? ":id#{extension}" : segment
     end
 
-    # Known here if the middleware sits behind the router.
+    # The template is known here if the middleware is behind the router.
     def template_of(env)
       template = env["sinatra.route"] || env["action_dispatch.route_uri_pattern"] || grape_template(env)
-      template.to_s.sub(/\((?:\.:?\w+|\.json)\)\z/, "") if template
+      return unless template
+
+      template.to_s.sub(/\((?:\.:?\w+|\.json)\)\z/, "")
     end
 
     def grape_template(env)
@@ -77,6 +84,6 @@ module RperfPush
       "#{env["SCRIPT_NAME"]}#{env["PATH_INFO"]}"
     end
 
-    private_class_method :segment_name, :template_of, :grape_template, :method_of, :path_of
+    private_class_method :segment_name, :template_of, :grape_template, :path_of
   end
 end

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # The options that the environment holds, as text, each with the name of the variable it came from.
+  # The options from environment variables, as text, each with the name of its variable.
   #
-  # `RPERF_PUSH_<OPTION>` stands for every option. What people already set for Pyroscope's own client or for OpenTelemetry
-  # is taken where it is missing, in this order. An empty variable counts as not set.
+  # Every option has the variable `RPERF_PUSH_<OPTION>`. If it is not set, the variables of Pyroscope's client apply, then
+  # those of OpenTelemetry. An empty variable counts as unset.
   class Environment
     PYROSCOPE = {
       "server_address" => "PYROSCOPE_SERVER_ADDRESS",
@@ -18,6 +18,8 @@ module RperfPush
       "upload_interval" => "PYROSCOPE_UPLOAD_INTERVAL"
     }.freeze
 
+    PROGRAM_NAME = "the program's name"
+
     SECONDS_PER_UNIT = { "h" => 3600.0, "m" => 60.0, "s" => 1.0, "ms" => 1e-3, "us" => 1e-6, "µs" => 1e-6, "ns" => 1e-9 }.freeze
     DURATION_PART = /(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)/
     DURATION = /\A(?:#{DURATION_PART})+\z/
@@ -27,7 +29,7 @@ module RperfPush
       @variables = variables
     end
 
-    # @return [Hash{String => Array(String, String)}] option => [text, where it came from]
+    # @return [Hash{String => Array(String, String)}] option => [text, name of the variable]
     def texts
       [program_name, opentelemetry, pyroscope, own].inject(:merge)
     end
@@ -45,7 +47,7 @@ module RperfPush
       texts
     end
 
-    # Resource attributes are written for other tools: what is no legal label name is made one, what is malformed is left.
+    # Resource attributes are written for other tools, so illegal label names are made legal, and malformed parts are ignored.
     def opentelemetry
       tags = resource_attributes
       name = tags.delete("service_name")
@@ -67,10 +69,10 @@ module RperfPush
 
     def program_name
       title = $PROGRAM_NAME.b
-      # A server that rewrites its title ("puma: cluster worker 0: 42 [shop]") still begins with its name.
+      # A title that a server rewrote ("puma: cluster worker 0: 42 [shop]") still begins with the server's name.
       title = title.split.first.to_s.delete_suffix(":") unless File.exist?(title)
       name = utf8(File.basename(title, ".rb"))
-      { "application_name" => [name.empty? || name.start_with?("-") ? "ruby" : name, "the program's name"] }
+      { "application_name" => [name.empty? || name.start_with?("-") ? "ruby" : name, PROGRAM_NAME] }
     end
 
     # option => variable to option => [text, variable], for the variables that are set
@@ -80,7 +82,7 @@ module RperfPush
 
     def text(variable)
       value = @variables[variable]
-      # ENV's encoding is the locale's, which in a container is often none.
+      # ENV has the encoding of the locale, and a container often has no locale.
       value.dup.force_encoding(Encoding::UTF_8) unless value.nil? || value.b.strip.empty?
     end
 
@@ -98,7 +100,7 @@ module RperfPush
       bytes.dup.force_encoding(Encoding::UTF_8).scrub("?")
     end
 
-    # Values may hold commas, which "k=v,k=v" could not carry.
+    # Values may contain commas, which "k=v,k=v" could not express.
     def json(pairs)
       require "json"
       JSON.generate(pairs)

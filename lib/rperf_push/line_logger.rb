@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # An IO as a logger.
+  # Makes an IO a logger.
   class LineLogger
     def initialize(io)
       @io = io

@@ -1,41 +1,129 @@
 # frozen_string_literal: true
 
+require_relative "inheritance"
+require_relative "usage"
+require_relative "verbose"
+
 module RperfPush
   # Arguments of {RperfPush.start}, checked, and the shape of what {RperfPush.stop} returns.
   module OnDemand
-    CPU = 1
-    WALL = 2
-    MODES = { cpu: CPU, wall: WALL }.freeze
-    ENGINES = { auto: 0, signal: 1, safepoint: 2 }.freeze # as in core/settings.h
+    MODES = Native.modes.freeze
+    ENGINES = { auto: 0, signal: 1, safepoint: 2 }.freeze # as in core/settings/settings_fields.h
     FREQUENCIES = (1..10_000)
+    OWN = 1 # who wants a session, as in rb_threads.h
+    RECORDED = 2
 
     module_function
 
-    def start(frequency:, mode:, lines:, aggregate:, defer:, engine:)
+    # What becomes of the data beside being returned.
+    Outcome = Struct.new(:output, :format, :verbose) do
+      def initialize(...)
+        super
+        Formats.for_path(output, format) if output
+      end
+
+      def call(data)
+        $stderr.puts Verbose.text(data) if verbose
+        AtomicFile.write(output, Formats.encode(data, output, format)) if output
+      end
+    end
+
+    def start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, inherit:, &block)
+      terms = { frequency:, mode:, lines:, aggregate:, defer:, engine: }
+      arguments = [OWN, *checked(**terms), nil, inherited?(inherit)]
+      usage = Usage.new
+      # The block runs in there, so that nothing can come between the start and what makes sure of the end.
+      return finish(Native.start(*arguments) { Inheritance.begin(inherit, terms, &block) }, outcome, usage.data) if block
+
+      Native.start(*arguments)
+      Inheritance.begin(inherit, terms)
+      @outcome = outcome
+      @usage = usage
+      true
+    end
+
+    # In a program that another one has started, which has begun the session: windows become files of the directory as well.
+    def carry_on(directory, **terms)
+      Native.start(OWN, *checked(**terms), directory, true)
+    end
+
+    # For {Session}: windows become files of the directory, and {stop_recorded} has no samples to return.
+    def record(directory, frequency:, mode:, lines:, aggregate:, engine:)
+      Native.start(RECORDED, mode_bits(mode), frequency, lines, aggregate, false, engine_number(engine), directory, false)
+    end
+
+    def stop_recorded = Native.stop(RECORDED)
+
+    # What was used is read first: an interruption between the native call and the end of this one takes the data away.
+    def stop
+      used = @usage&.data
+      finish(Native.stop(OWN), @outcome, used)
+    end
+
+    def finish(data, outcome, used)
+      return unless complete(data, used)
+
+      data = Inheritance.finish(data)
+      outcome&.call(data)
+      data
+    end
+
+    # @param clear [Boolean] counters begin anew after this
+    def snapshot(clear)
+      now = Usage.new
+      used = @usage&.data(now)
+      data = Native.snapshot(OWN, clear)
+      @usage = now if data && clear
+      complete(data, used)
+    end
+
+    # Adds what the process used, and sums samples that were kept apart, so that every consumer finds :aggregated_samples.
+    def complete(data, used)
+      return if data.nil?
+
+      data.merge!(used) if used
+      data.merge!(summed(data)) unless data[:aggregated_samples]
+      data
+    end
+
+    # The values of captures that were kept apart go under :raw_values.
+    def summed(data)
+      values = data[:values] || {}
+      columns = [nil, *values.values]
+      samples, sums = Native.sum_samples([[data[:raw_samples], columns, nil, nil]], columns.size)
+      { aggregated_samples: samples, **(values.any? ? { values: values.keys.zip(sums.drop(1)).to_h, raw_values: values } : {}) }
+    end
+
+    # @return [Array] as Native.start has them
+    def checked(frequency:, mode:, lines:, aggregate:, defer:, engine:)
       unless frequency.is_a?(Integer) && FREQUENCIES.cover?(frequency)
         raise ArgumentError, "frequency must be an Integer from 1 to #{FREQUENCIES.max}, got #{frequency.inspect}"
       end
 
-      Native.start(mode_bits(mode), frequency, lines, aggregate, defer, engine_number(engine))
-    end
-
-    # Sums samples that were kept apart, so that every consumer finds :aggregated_samples.
-    def complete(data)
-      return data if data.nil? || data[:aggregated_samples]
-
-      summed = Hash.new(0)
-      data[:raw_samples].each { |frames, weight, seq, labels| summed[[frames, seq, labels]] += weight }
-      data[:aggregated_samples] = summed.map { |(frames, seq, labels), weight| [frames, weight, seq, labels] }
-      data
+      [mode_bits(mode), frequency, lines, aggregate, defer, engine_number(engine)]
     end
 
     def mode_bits(mode)
       modes = Array(mode)
       unless modes.any? && modes.all? { |one| MODES.key?(one) }
-        raise ArgumentError, "mode must be :cpu, :wall or [:cpu, :wall], got #{mode.inspect}"
+        raise ArgumentError, "mode must be #{MODES.keys.map(&:inspect).join(", ")} or #{MODES.keys.inspect}, got #{mode.inspect}"
       end
 
-      modes.uniq.sum { |one| MODES[one] }
+      modes.map { |one| MODES[one] }.reduce(:|)
+    end
+
+    # The guide's `signal:`. The signal is SIGURG here, whatever the number.
+    def engine_of(signal)
+      return :safepoint if signal == false
+      return :signal if signal == true || (signal.is_a?(Integer) && signal.positive?)
+
+      raise ArgumentError, "signal must be nil, false or a signal's number, got #{signal.inspect}"
+    end
+
+    def inherited?(inherit)
+      return inherit != false if Inheritance::KINDS.include?(inherit)
+
+      raise ArgumentError, "inherit must be :fork, true or false, got #{inherit.inspect}"
     end
 
     def engine_number(engine)

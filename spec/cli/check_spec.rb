@@ -2,6 +2,7 @@
 
 require "socket"
 require "uri"
+require_relative "../support/held_port"
 require_relative "../support/parca_double"
 require_relative "../support/pyroscope_double"
 require_relative "../support/scripted_server"
@@ -30,7 +31,7 @@ RSpec.describe "rperf-push check" do
     double&.stop
   end
 
-  def closed_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+  def closed_port = (@closed_port ||= HeldPort.new).number
 
   it "delivers a profile that the server takes, and says where to find it" do
     double do |server|
@@ -57,6 +58,40 @@ RSpec.describe "rperf-push check" do
     ended = rperf_push("check", "--directory", "#{tmpdir}/new", "--backend", "directory")
     expect([ended.status, ended.out]).to match([0, %r{\Adirectory at #{tmpdir}/new, .*\nok: delivered}])
     expect(Dir["#{tmpdir}/new/*.pb.gz"].size).to eq(1)
+  end
+
+  describe "a directory" do
+    def check_directory(*arguments, **env)
+      ended = rperf_push("check", *arguments, env: env.transform_keys { |key| "RPERF_PUSH_#{key.upcase}" })
+      ended.status.zero? ? [ended.out[/\A\w+ at \S+/], Dir["#{tmpdir}/new/*.pb.gz"].size] : ended.err
+    end
+
+    let(:written) { ["directory at #{tmpdir}/new,", 1] }
+    let(:folder) { "#{tmpdir}/new" }
+
+    def mistake(backend) = "rperf-push: directory must come with backend directory, or without a backend, got backend #{backend}\n"
+
+    it "means its backend, as an option and in the environment" do
+      expect(check_directory("--directory", folder)).to eq(written)
+      FileUtils.rm_rf(folder)
+      expect(check_directory(directory: folder)).to eq(written)
+      FileUtils.rm_rf(folder)
+      expect(check_directory("--backend", "directory", directory: folder)).to eq(written)
+    end
+
+    it "goes over a backend that the environment or an initializer has" do
+      File.write("#{tmpdir}/initializer.rb", "RperfPush.configure { |config| config.backend = :parca }")
+      expect(check_directory("--directory", folder, backend: "parca")).to eq(written)
+      FileUtils.rm_rf(folder)
+      expect(check_directory("--directory", folder, "--config", "#{tmpdir}/initializer.rb")).to eq(written)
+    end
+
+    it "with another backend is a mistake" do
+      expect(check_directory("--directory", folder, "--backend", "http")).to eq(mistake("http"))
+      expect(check_directory(directory: folder, backend: "parca")).to eq(mistake("parca"))
+      expect(check_directory("--backend", "parca", directory: folder)).to eq(mistake("parca"))
+      expect(Dir.exist?(folder)).to be(false)
+    end
   end
 
   it "tells a directory that can not be" do
@@ -88,9 +123,9 @@ RSpec.describe "rperf-push check" do
 
     it "tells a server that takes the profile and does not answer" do
       double do |server|
-        server.fault(delay: 5)
-        ended = check(server.url, upload_timeout: "0.5")
-        expect([ended.status, ended.err]).to match([1, /\Anot confirmed: no answer from .* within 0.5 s\n.*upload_timeout/])
+        server.fault(delay: 15)
+        ended = check(server.url, upload_timeout: "1.5")
+        expect([ended.status, ended.err]).to match([1, /\Anot confirmed: no answer from .* within 1.5 s\n.*upload_timeout/])
       end
     end
 
@@ -334,7 +369,7 @@ RSpec.describe "rperf-push check" do
     {
       "is not there" => [nil, "no such file"],
       "can not be read as Ruby" => ["if", "could not be loaded: .*SyntaxError"],
-      "raises" => ["Rails.application", "could not be loaded: uninitialized constant Rails .*NameError"],
+      "raises" => ["Shop.application", "could not be loaded: uninitialized constant Shop .*NameError"],
       "configures nothing" => ["1", "does not call RperfPush.configure"]
     }.each do |what, (code, said)|
       it "names an initializer that #{what}" do

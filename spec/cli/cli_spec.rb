@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "rbconfig"
 require "rperf_push/cli"
+require "rperf_push/cli/options"
 
 RSpec.describe RperfPush::CLI do
   include CommandLine
@@ -11,7 +13,7 @@ RSpec.describe RperfPush::CLI do
 
   it "lists in help what there is, and nothing else" do
     ended = rperf_push("help")
-    listed = ended.out.scan(/^  (\w+) {2,}/).flatten
+    listed = ended.out[/^COMMANDS\n\n(.*?)\n\n/m, 1].scan(/^  (\w+) {2,}/).flatten
     there = Dir[File.expand_path("../../lib/rperf_push/cli/*.rb", __dir__)].map { |path| File.basename(path, ".rb") }
     expect([ended.status, ended.err]).to eq([0, ""])
     expect(listed).to eq(described_class::COMMANDS.keys)
@@ -22,7 +24,8 @@ RSpec.describe RperfPush::CLI do
     it "explains the options of #{command}" do
       ended = rperf_push("help", command)
       expect([ended.status, ended.err]).to eq([0, ""])
-      expect(ended.out).to start_with("usage: rperf-push #{command}").and include("--server URL")
+      expect(ended.out).to start_with("usage: rperf-push #{command}").and match(/--server URL|--output PATH|--port PORT|--json|--interval/)
+      expect(rperf_push(command, "--help").to_a).to eq(ended.to_a)
     end
 
     it "names a wrong option of #{command}" do
@@ -38,6 +41,60 @@ RSpec.describe RperfPush::CLI do
     it "refuses the command #{name.inspect} in one line" do
       expect(rperf_push(name).to_a).to eq(["", "rperf-push: unknown command #{name.inspect}; rperf-push help lists them\n", 1])
     end
+  end
+
+  it "has in help, man page and completion every option that the parser takes, and no other" do
+    table = RperfPush::CLI::Options::TABLE
+    help, man = %w[help man].map { |page| page == "help" ? rperf_push("help").out : rperf_push("help", "man").out.gsub("\\-", "-") }
+    bash = rperf_push("help", "completion", "bash").out
+    table.each do |command, options|
+      expect(bash[/^ +#{command}\) words="(.*?)"/, 1].split.grep(/\A--/)).to eq(options.map { |option| "--#{option.long}" })
+      options.each do |option|
+        expect(help).to include(option.flags.join(", "))
+        expect(man).to include(".B #{option.flags.join(", ")}\n")
+      end
+    end
+    expect(help).to include("%GVL=blocked", "MODES", "FORMATS", "EXIT STATUS", "WHAT TO DO")
+  end
+
+  it "writes a man page that man takes, and completions that the shells take" do
+    skip "no man here" unless system("command -v groff >/dev/null")
+    _, err, status = run_program(["sh", "-c", "#{RbConfig.ruby} -I #{RubyProgram::LIB} #{CommandLine::EXECUTABLE} help man | groff -man -Tutf8 -ww >/dev/null"])
+    expect([err, status.success?]).to eq(["", true])
+  end
+
+  it "completes commands and options in bash" do
+    File.write(script = "#{tmpdir}/completion", rperf_push("help", "completion", "bash").out)
+    complete = lambda do |*words|
+      run_program(["bash", "-c", "source #{script}; COMP_WORDS=(#{words.join(" ")}) COMP_CWORD=#{words.size - 1}; _rperf_push; echo ${COMPREPLY[*]}"]).first.split
+    end
+    expect(complete.call("rperf-push", "re")).to eq(%w[record report])
+    expect(complete.call("rperf-push", "report", "--m")).to eq(%w[--method])
+    expect(complete.call("rperf-push", "record", "--no")).to eq(%w[--no-lines --no-inherit --no-aggregate])
+    expect(rperf_push("help", "completion", "fish").to_a).to eq(["", "rperf-push: help completion: bash or zsh, got \"fish\"\n", 1])
+  end
+
+  # In a terminal of zsh's own: it reads until what it waits for is there.
+  it "completes in zsh, at the first Tab" do
+    skip "no zsh here" unless system("command -v zsh >/dev/null")
+    Dir.mkdir(functions = "#{tmpdir}/functions")
+    File.write("#{functions}/_rperf-push", rperf_push("help", "completion", "zsh").out)
+    File.write(script = "#{tmpdir}/drive.zsh", <<~ZSH)
+      zmodload zsh/zpty
+      complete() {
+        zpty z "TERM=dumb zsh -f -i"
+        zpty -w z "fpath=(#{functions} \\$fpath); autoload -Uz compinit; compinit -u -D; cd #{tmpdir}; print BEG''IN"
+        zpty -r -m z out "*BEGIN*"
+        zpty -w -n z "$1"$'\t'
+        zpty -r -m z out "*$2*"
+        zpty -d z
+      }
+      complete "rperf-push rec" "rperf-push record"
+      complete "rperf-push record --snap" "--snapshot-dir"
+      print -r done
+    ZSH
+    out, = run_program(["zsh", "-f", script], timeout: 60)
+    expect(out).to eq("done\n")
   end
 
   it "speaks up when warnings are off" do

@@ -54,11 +54,17 @@ RSpec.describe "rperf-push push" do
   end
 
   it "takes what the directory backend writes" do
-    rperf_push("check", "--backend", "directory", "--directory", tmpdir, "--application", "files")
+    rperf_push("check", "--directory", tmpdir, "--application", "files")
     ended = push(*Dir["#{tmpdir}/*.pb.gz"])
     expect(ended.status).to eq(0), ended.all
     expect(sent).to eq(["files"])
     expect(double.violations).to eq([])
+  end
+
+  it "takes names that are not ASCII without a locale" do
+    ended = rperf_push("push", "--server", double.url, "--application", "küche", path = file("löffel"), env: { "LC_ALL" => "C" })
+    expect(ended.to_a).to match([/\A#{path}: \d+ samples to .* as küche\n\z/, "", 0])
+    expect(sent).to eq(%w[küche])
   end
 
   it "goes on after a file that is wrong" do

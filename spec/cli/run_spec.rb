@@ -10,13 +10,13 @@ RSpec.describe "rperf-push run" do
 
   BUSY = <<~RUBY
     def busy(seconds)
-      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
-      nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < deadline
+      deadline = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + seconds
+      nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < deadline
     end
     busy 0.3
   RUBY
 
-  def run_command(*command, env: {}, flags: ["--backend", "directory", "--directory", "#{tmpdir}/profiles"])
+  def run_command(*command, env: {}, flags: ["--directory", "#{tmpdir}/profiles"])
     rperf_push("run", *flags, *command, env:)
   end
 
@@ -35,8 +35,29 @@ RSpec.describe "rperf-push run" do
     ended = run_command("ruby", program("plain", "#{BUSY}puts ARGV.inspect"), "--server", "x y")
     expect(ended.to_a).to eq(["[\"--server\", \"x y\"]\n", "", 0])
     expect(profiled).to eq(["plain"])
-    profile = Zlib.gunzip(File.binread(Dir["#{tmpdir}/profiles/*"].first))
-    expect(PprofMessages::WireProfile.decode(profile).string_table).to include("Object#busy")
+    expect(Dir["#{tmpdir}/profiles/*"].flat_map { |path| PprofProfile.read(path).function_names }).to include("Object#busy")
+  end
+
+  it "asks git for the commit before the command starts, and tells its processes" do
+    git = ->(*arguments) { IO.popen(["git", "-C", tmpdir, *arguments], err: File::NULL, &:read).chomp }
+    git.call("init")
+    git.call("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "x")
+    git.call("remote", "add", "origin", "git@github.com:shop/app.git")
+    folder = FileUtils.mkdir_p("#{tmpdir}/apps/shop").first
+    show = 'puts ENV.values_at("RPERF_PUSH_SERVICE_GIT_REF", "RPERF_PUSH_SERVICE_REPOSITORY", "RPERF_PUSH_SERVICE_ROOT_PATH")'
+    out, = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE, "run", "--directory", "p", "ruby", "-e", show],
+                       env: CommandLine.silence, chdir: folder)
+    expect(out.lines(chomp: true)).to eq([git.call("rev-parse", "HEAD"), "https://github.com/shop/app", "apps/shop"])
+  end
+
+  it "writes into a directory whatever backend the environment has, and says what does not go together" do
+    expect(run_command("ruby", program("plain", BUSY), env: { "RPERF_PUSH_BACKEND" => "parca" }).to_a).to eq(["", "", 0])
+    expect(profiled).to eq(["plain"])
+    ended = run_command("ruby", program("other", BUSY), flags: ["--directory", "#{tmpdir}/other", "--backend", "parca"])
+    expect(ended.to_a).to eq(
+      ["", "[rperf-push] not started: directory must come with backend directory, or without a backend, got backend parca\n", 0]
+    )
+    expect(Dir.exist?("#{tmpdir}/other")).to be(false)
   end
 
   it "profiles its children: forked, and started in whichever way" do

@@ -68,6 +68,21 @@ RSpec.shared_examples "a Parca" do
     end
   end
 
+  describe "series" do
+    def request(count)
+      RawWrite.request((1..count).map do |number|
+        [labels.merge("endpoint" => "GET /#{number}"), builder.sample(%w[Shop#work Shop#main], [number, 1]).gzip]
+      end)
+    end
+
+    it "keeps the labels of each of 300 in one request, and their sums" do
+      answer = writer.send_body(request(300))
+      expect([answer.status, client.total(cpu, selector), client.total(wall, selector)]).to eq([200, 300 * 301 / 2, 300])
+      expect(client.total(cpu, ParcaClient.service(service, endpoint: "GET /77"))).to eq(77)
+      expect(client.label_values("endpoint").count { |value| value.match?(%r{\AGET /\d+\z}) }).to be >= 300
+    end
+  end
+
   describe "profiles" do
     def broken
       good.message.then { |message| yield message }

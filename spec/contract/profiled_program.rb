@@ -15,6 +15,7 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
       def spin = Thread.new { Math.sqrt(rand) until $done }
       def collect = 20.times { GC.start }
       300.times { request }
+      { "GET /" => 1.0, "POST /" => 0.3 }.each { |endpoint, seconds| RperfPush.label(endpoint:) { burn(seconds) } }
       threads = Array.new(2) { spin } << Thread.new { sleep 0.01 until $done }
       sleep 2
       collect
@@ -32,6 +33,8 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
   let(:selector) { ParcaClient.service("worker", run: @run) }
 
   def merged(type) = client.merge_profile(type, selector)
+
+  def of_endpoint(endpoint) = client.total(ParcaClient::CPU, ParcaClient.service("worker", run: @run, endpoint:))
 
   it "delivers each window" do
     expect(@flushed).to be(true), @app.log
@@ -51,7 +54,16 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
     expect(frames.select { |frame| frame.name == "Object#request" }).to all(have_attributes(filename: end_with(".rb")))
   end
 
-  # Labels get lost there, so states are frames.
+  it "is found by its labels, each with the time that it took, and all of it under one or another" do
+    by_endpoint = ["GET /", "POST /", "GET /work"].to_h { |endpoint| [endpoint, of_endpoint(endpoint)] }
+    expect(by_endpoint.values).to all(be_positive)
+    expect(by_endpoint["GET /"]).to be > by_endpoint["POST /"]
+    expect(by_endpoint.values.sum).to be <= @stats["cpu_ns_encoded"]
+    expect(client.label_values("gvl_state")).to include("wait", "blocked")
+    expect(@stats["samples_unlabelled"]).to eq(0)
+  end
+
+  # For those who look without labels.
   it "holds what threads waited for, and the garbage collector, as frames at the leaf" do
     leaves = merged(ParcaClient::WALL).samples.map { |sample| sample.stack.first.name }.uniq
     expect(leaves).to include("[GVL wait]", "[GVL blocked]", "[GC marking]")
@@ -72,7 +84,7 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
 
     it "has nothing refused, nothing that other tools would stumble over, and nothing that ends a server" do
       expect(received).to all(be_accepted)
-      expect(received.size).to eq(@stats["payloads_sealed"])
+      expect(received.map(&:time_nanos).uniq.size).to eq(@stats["payloads_sealed"])
       expect(received.flat_map(&:violations).uniq).to eq([])
       expect(target.crashes).to eq([])
     end

@@ -311,7 +311,7 @@ RSpec.shared_examples "a Pyroscope" do
       now = Time.now.to_i
       request = query.new(profile_typeID: cpu, label_selector: selector, start: (now - 60) * 1000, end: (now + 60) * 1000)
       answer = pusher.send_body(query.encode(request), path: "/querier.v1.QuerierService/SelectMergeProfile")
-      profile = PprofProfile.from_message(PprofMessages::Profile.decode(answer.body))
+      profile = PprofProfile.from_bytes(answer.body)
       expect([profile.total("cpu"), profile.function_names]).to eq([10, %w[Shop#main Shop#work]])
     end
 

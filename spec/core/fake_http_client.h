@@ -2,7 +2,7 @@
 #ifndef RPP_FAKE_HTTP_CLIENT_H
 #define RPP_FAKE_HTTP_CLIENT_H
 
-#include "http_client.h"
+#include "http/http_client.h"
 
 typedef struct fake_http_client {
     rpp_http_client client; /* first */

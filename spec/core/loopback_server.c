@@ -258,6 +258,14 @@ static bool serve_request(connection *self)
     self->length = 0;
 
     if (ends(self, step, LOOPBACK_BEFORE_BODY)) return false;
+    bool asks = loopback_request_has(request, "Expect: 100-continue");
+    if (asks && step->refuses_expect) {
+        static const char refusal[] = "HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n";
+        note_read(server);
+        transmit(self, refusal, sizeof refusal - 1);
+        return false;
+    }
+    if (asks && !step->ignores_expect && !transmit(self, "HTTP/1.1 100 Continue\r\n\r\n", 25)) return false;
     memcpy(request->body, after, have);
     if (!read_body(self, step, request->body, body_length, have)) return false;
     note_read(server);

@@ -37,6 +37,8 @@ typedef struct loopback_step {
     const char *raw;         /* all of the answer, instead */
     const char *endless;     /* behind it, again and again until the client goes away */
     bool chunked, http10;
+    bool ignores_expect; /* reads the body without asking for it */
+    bool refuses_expect; /* 417 */
 } loopback_step;
 
 typedef struct loopback_request {

@@ -160,7 +160,7 @@ static inline const char *stack_text(const pprof_model *pprof, field *sample)
     return text;
 }
 
-/* "key=value,..." of a sample, in its order. */
+/* "key=value,..." of a sample, in its order; a number with its unit. */
 static inline const char *labels_text(const pprof_model *pprof, field *sample)
 {
     static char text[16 * 1024];
@@ -172,7 +172,8 @@ static inline const char *labels_text(const pprof_model *pprof, field *sample)
         if (number_in(it->fields, "str")) {
             used += (size_t)snprintf(text + used, sizeof text - used, "%s", text_in(pprof, it->fields, "str"));
         } else {
-            used += (size_t)snprintf(text + used, sizeof text - used, "%" PRId64, number_in(it->fields, "num"));
+            used += (size_t)snprintf(text + used, sizeof text - used, "%" PRId64 "%s", number_in(it->fields, "num"),
+                                     text_in(pprof, it->fields, "num_unit"));
         }
     }
     return text;

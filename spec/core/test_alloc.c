@@ -1,5 +1,5 @@
 /* test_alloc.c - the heap, and making it fail. */
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include "test.h"
 

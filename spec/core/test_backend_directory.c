@@ -1,5 +1,5 @@
 /* test_backend_directory.c - whole files under the right names, the oldest make room, and errors in words. */
-#include "backend.h"
+#include "backends/backend_kinds.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <sys/inotify.h>
 #endif
 
-#include "alloc.h"
-#include "clock.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "test.h"
 
 #define AT 1700000000123456789u /* 2023-11-14 22:13:20 UTC */

@@ -1,9 +1,9 @@
 /* test_backend_fallback.c - the second address only where the first is not known, and the one that works stays. */
-#include "backend.h"
+#include "backends/backend_kinds.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
+#include "base/log.h"
 #include "fake_http_client.h"
-#include "log.h"
 #include "test.h"
 
 /* A server by address: what it answers to a push and to /ingest. */

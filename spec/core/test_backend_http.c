@@ -1,6 +1,6 @@
 /* test_backend_http.c - the profile as it is, to the address as it is, what is known of it in headers. */
-#include "alloc.h"
-#include "backend.h"
+#include "backends/backend_kinds.h"
+#include "base/alloc.h"
 #include "fake_http_client.h"
 #include "test.h"
 
@@ -21,7 +21,8 @@ static void deliver(const rpp_settings *settings, fake_http_client *http)
     CHECK_INT(delivery.attempt.http_status, 200);
     CHECK_STR(backend->name, "http");
     CHECK(backend->legal_label_names);
-    CHECK(!backend->limits.max_raw_bytes && !backend->limits.max_samples && !backend->limits.max_age_ns);
+    CHECK(!backend->limits.max_raw_bytes && !backend->limits.max_samples);
+    CHECK_INT(backend->limits.max_age_ns, 7 * 86400 * RPP_NS_PER_S);
     backend->free(backend);
 }
 

@@ -1,7 +1,7 @@
 /* test_backend_ingest.c - the address that /ingest takes, and names that it would cut or refuse. */
-#include "alloc.h"
-#include "backend.h"
-#include "clock.h"
+#include "backends/backend_kinds.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "fake_http_client.h"
 #include "test.h"
 
@@ -50,6 +50,46 @@ TEST(names_and_values_that_would_break_are_cleaned)
     check_url(&settings, RPP_NS_PER_S, RPP_NS_PER_S,
               "http://h/ingest?name=my__shop__a_b%7Ba_b%3Dx_y_z%20w%3D%26%23%25%7D&from=1&until=2"
               "&spyName=rperf-push&format=pprof");
+}
+
+static rpp_attempt answered(int status, const char *body)
+{
+    rpp_settings settings = {.application_name = "shop", .server_address = "http://h"};
+    rpp_payload payload = {.bytes = profile, .length = sizeof profile};
+    rpp_delivery delivery = {0};
+    fake_http_client http;
+    fake_http_client_init(&http);
+    fake_http_client_answer(&http, status, "text/plain", body);
+    rpp_backend *backend = rpp_backend_ingest_new(&settings, &http.client);
+    CHECK_OK(backend->deliver(backend, &payload, 77, &delivery));
+    backend->free(backend);
+    fake_http_client_destroy(&http);
+    return delivery.attempt;
+}
+
+/* The server answers it to everything that its parts could not do. */
+TEST(a_422_is_judged_by_its_text)
+{
+    static const struct {
+        const char *text;
+        rpp_answer_meaning meaning;
+        bool permanent;
+    } cases[] = {
+        {"pushing IngestInput-pprof failed unavailable: dial tcp 10.0.0.1:9095: connect: connection refused",
+         RPP_MEANS_NOT_NOW, false},
+        {"failed internal: no space left on device", RPP_MEANS_NOT_NOW, false},
+        {"failed resource_exhausted: limit of 2 MB/s", RPP_MEANS_NOT_NOW, false},
+        {"failed deadline_exceeded: context deadline exceeded", RPP_MEANS_UNKNOWN, false},
+        {"context deadline exceeded", RPP_MEANS_UNKNOWN, false},
+        {"failed invalid_argument: profile of \"unavailable: x\" is too old", RPP_MEANS_ITS_STATUS, true},
+        {"failed invalid_argument: service_name=\"internal-unavailable\"", RPP_MEANS_ITS_STATUS, true},
+        {"failed to parse profile", RPP_MEANS_ITS_STATUS, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rpp_attempt attempt = answered(422, cases[i].text);
+        if (attempt.meaning != cases[i].meaning || attempt.permanent != cases[i].permanent) FAIL("%s", cases[i].text);
+        CHECK_INT(answered(400, cases[i].text).meaning, RPP_MEANS_ITS_STATUS);
+    }
 }
 
 TEST(every_allocation_may_fail)

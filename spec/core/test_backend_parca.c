@@ -1,8 +1,9 @@
 /* test_backend_parca.c - the JSON that Parca takes, and what must never reach it. */
-#include "alloc.h"
-#include "backend.h"
+#include "backends/backend_kinds.h"
+#include "backends/series_list.h"
+#include "base/alloc.h"
+#include "base/json_text.h"
 #include "fake_http_client.h"
-#include "json_text.h"
 #include "test.h"
 
 static uint8_t profile[] = {0x1f, 0x8b, 0xff, 0x00, 0x3e};
@@ -54,7 +55,44 @@ TEST(one_series_in_json)
     CHECK(s.backend->legal_label_names);
     CHECK(s.backend->limits.max_raw_bytes && s.backend->limits.max_raw_bytes <= 64 * 1024 * 1024);
     CHECK_INT(s.backend->limits.max_samples, 0);
-    CHECK_INT(s.backend->limits.max_age_ns, 0);
+    CHECK_INT(s.backend->limits.max_age_ns, 7 * 86400 * RPP_NS_PER_S);
+    tear_down(&s);
+}
+
+TEST(several_series_in_one_request)
+{
+    rpp_pair endpoint[] = {{"endpoint", "GET /"}};
+    const rpp_pairs labels[] = {{0}, {endpoint, 1, 1}};
+    rpp_byte_buffer list;
+    rpp_byte_buffer_init(&list, 1000);
+    for (size_t i = 0; i < 2; i++) {
+        size_t series;
+        CHECK_OK(rpp_series_list_begin(&list, &labels[i], &series));
+        CHECK_OK(rpp_byte_sink_write(&list.sink, i ? "two" : "one", 3));
+        rpp_series_list_end(&list, series);
+    }
+    scene s;
+    set_up(&s, &settings);
+    s.payload.bytes = list.bytes;
+    s.payload.length = list.length;
+    deliver(&s);
+    CHECK_STR(s.http.sent, "{\"series\":[{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":\"process_cpu\"},"
+                           "{\"name\":\"service_name\",\"value\":\"shop\"}]},\"samples\":[{\"rawProfile\":\"b25l\"}]},"
+                           "{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":\"process_cpu\"},"
+                           "{\"name\":\"service_name\",\"value\":\"shop\"},"
+                           "{\"name\":\"endpoint\",\"value\":\"GET /\"}]},\"samples\":[{\"rawProfile\":\"dHdv\"}]}],"
+                           "\"normalized\":true}");
+    CHECK_INT(s.backend->limits.max_series, 1000);
+    CHECK_INT(s.backend->limits.max_series_raw_bytes, 8 << 20);
+
+    for (s.payload.length = 8; s.payload.length < list.length; s.payload.length++) {
+        if (s.payload.length == 8 + 8 + 3) continue; /* whole, with one series */
+        s.http.count = 0;
+        deliver(&s);
+        CHECK_INT(s.http.count, 0);
+        CHECK(s.delivery.attempt.permanent && strstr(s.delivery.message, "damaged"));
+    }
+    rpp_byte_buffer_destroy(&list);
     tear_down(&s);
 }
 

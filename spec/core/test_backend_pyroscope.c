@@ -1,12 +1,12 @@
 /* test_backend_pyroscope.c - the push request byte by byte, its labels, and what the server's answers are made into. */
 #include <pb_decode.h>
 
-#include "alloc.h"
-#include "backend.h"
-#include "clock.h"
+#include "backends/backend_kinds.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "fake_http_client.h"
-#include "pairs.h"
 #include "push.pb.h"
+#include "settings/pairs.h"
 #include "test.h"
 
 static rpp_pair tags[3] = {{"region", "eu"}, {"env", "prod"}, {"empty", ""}};
@@ -232,6 +232,46 @@ TEST(only_a_429_about_size_is_for_ever)
     CHECK(answered(429, "application/json", "{\"message\":\"the Message Size exceeds the limit\"}").attempt.permanent);
     CHECK(!answered(429, "application/json", "{\"message\":\"slow down\"}").attempt.permanent);
     CHECK(!answered(503, "application/json", "{\"message\":\"message size\"}").attempt.permanent);
+}
+
+static rpp_answer_meaning meaning_of_500(const char *body)
+{
+    rpp_delivery delivery = answered(500, "application/json", body);
+    return delivery.attempt.permanent ? (rpp_answer_meaning)99 : delivery.attempt.meaning;
+}
+
+TEST(a_500_is_judged_by_its_code)
+{
+    CHECK_INT(meaning_of_500(NULL), RPP_MEANS_ITS_STATUS);
+    CHECK_INT(meaning_of_500("{\"code\":\"unknown\",\"message\":\"proto: cannot parse\"}"), RPP_MEANS_ITS_STATUS);
+    CHECK_INT(meaning_of_500("{\"code\":\"internal\",\"message\":\"disk\"}"), RPP_MEANS_NOT_NOW);
+    CHECK_INT(meaning_of_500("{\"code\":\"unavailable\",\"message\":\"dial\"}"), RPP_MEANS_NOT_NOW);
+    CHECK_INT(meaning_of_500("{\"code\":\"resource_exhausted\"}"), RPP_MEANS_NOT_NOW);
+    CHECK_INT(meaning_of_500("{\"code\":\"deadline_exceeded\",\"message\":\"x\"}"), RPP_MEANS_UNKNOWN);
+    CHECK_INT(meaning_of_500("{\"code\":\"invalid_argument\",\"message\":\"internal: x\"}"), 99);
+    CHECK_INT(meaning_of_500("{\"code\":\"permission_denied\",\"message\":\"x\"}"), RPP_MEANS_REFUSED);
+}
+
+TEST(of_several_targets_that_alloy_has_some_may_have_stored_it)
+{
+    static const char *const first =
+        "{\"code\":\"internal\",\"message\":\"unable to append series {} to appendable 0: no\"}";
+    static const char *const later =
+        "{\"code\":\"internal\",\"message\":\"unable to append series {} to appendable 1: no\"}";
+    static const char *const both = "{\"code\":\"internal\",\"message\":\"to appendable 0: no\\nto appendable 1: no\"}";
+    CHECK_INT(meaning_of_500(first), RPP_MEANS_NOT_NOW);
+    CHECK_INT(meaning_of_500(later), RPP_MEANS_UNKNOWN);
+    CHECK_INT(meaning_of_500(both), RPP_MEANS_NOT_NOW);
+}
+
+TEST(a_page_is_no_answer_of_the_server)
+{
+    rpp_delivery page = answered(200, "text/html; charset=utf-8", "<html>Sign in</html>");
+    CHECK_INT(page.attempt.meaning, RPP_MEANS_REFUSED);
+    CHECK(rpp_attempt_is_refusal(&page.attempt));
+    CHECK(strstr(page.message, "HTTP 200 with a page of HTML"));
+    CHECK_INT(answered(200, NULL, NULL).attempt.meaning, RPP_MEANS_ITS_STATUS);
+    CHECK_INT(answered(200, "application/json", "{}").attempt.meaning, RPP_MEANS_ITS_STATUS);
 }
 
 TEST(without_an_answer_the_client_speaks)

@@ -1,6 +1,6 @@
 /* test_backoff.c - every end and every status has its verdict; waits grow, jitter and end; Retry-After in all its forms. */
-#include "backoff.h"
-#include "clock.h"
+#include "base/clock.h"
+#include "http/backoff.h"
 #include "test.h"
 
 static const rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
@@ -34,10 +34,34 @@ static rpp_verdict expected_of(int status)
     case 429:
     case 500:
     case 502:
-    case 503: return RPP_VERDICT_RETRY;
-    case 504: return RPP_VERDICT_UNCONFIRMED;
+    case 503:
+    case 507:
+    case 521:
+    case 522:
+    case 523:
+    case 525:
+    case 526:
+    case 529:
+    case 530: return RPP_VERDICT_RETRY;
+    case 504:
+    case 520:
+    case 524:
+    case 598: return RPP_VERDICT_UNCONFIRMED;
     default: return RPP_VERDICT_REJECTED;
     }
+}
+
+TEST(the_policy_of_a_session_gives_up_one_payload_and_lets_a_spool_keep_what_an_outage_would_lose)
+{
+    rpp_backoff_policy without = rpp_backoff_session_policy(false, false),
+                       with = rpp_backoff_session_policy(true, true);
+    CHECK_INT(without.max_alone, 10);
+    CHECK_INT(with.max_alone, 10);
+    CHECK(!without.keeps_server_errors && with.keeps_server_errors);
+    CHECK_INT(without.refusals_ns, 300 * RPP_NS_PER_S);
+    CHECK_INT(with.refusals_ns, UINT64_MAX);
+    CHECK(!without.resend_unconfirmed && with.resend_unconfirmed);
+    CHECK_INT(without.max_ns, 60 * RPP_NS_PER_S);
 }
 
 TEST(every_status_has_its_verdict)
@@ -50,7 +74,8 @@ TEST(every_status_has_its_verdict)
 TEST(resending_changes_nothing_but_the_unknown_outcomes)
 {
     for (int status = 100; status <= 599; status++) {
-        rpp_verdict expected = status == 504 ? RPP_VERDICT_RETRY : expected_of(status);
+        rpp_verdict unless_unknown = expected_of(status);
+        rpp_verdict expected = unless_unknown == RPP_VERDICT_UNCONFIRMED ? RPP_VERDICT_RETRY : unless_unknown;
         if (decide(&resending, answered(status), 1) != expected) FAIL("status %d", status);
     }
     CHECK_INT(decide(&resending, (rpp_attempt){.end = RPP_END_NO_ANSWER, .sent_whole = true}, 1), RPP_VERDICT_RETRY);
@@ -68,11 +93,19 @@ TEST(only_tries_that_met_a_500_count_against_it)
 {
     uint64_t random = 42, early = 0, late = 0;
     rpp_attempt server_error = answered(500);
-    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){1, 1}, 0, &random, &early), RPP_VERDICT_RETRY);
-    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){90, 1}, 0, &random, &late), RPP_VERDICT_RETRY);
+    CHECK_INT(
+        rpp_backoff_decide(&policy, &server_error, (rpp_tries){.begun = 1, .server_errors = 1}, 0, &random, &early),
+        RPP_VERDICT_RETRY);
+    CHECK_INT(
+        rpp_backoff_decide(&policy, &server_error, (rpp_tries){.begun = 90, .server_errors = 1}, 0, &random, &late),
+        RPP_VERDICT_RETRY);
     CHECK(early <= 5 * RPP_NS_PER_S && late <= 5 * RPP_NS_PER_S);
-    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){90, 2}, 0, &random, &late), RPP_VERDICT_RETRY);
-    CHECK_INT(rpp_backoff_decide(&policy, &server_error, (rpp_tries){90, 3}, 0, &random, &late), RPP_VERDICT_GIVEN_UP);
+    CHECK_INT(
+        rpp_backoff_decide(&policy, &server_error, (rpp_tries){.begun = 90, .server_errors = 2}, 0, &random, &late),
+        RPP_VERDICT_RETRY);
+    CHECK_INT(
+        rpp_backoff_decide(&policy, &server_error, (rpp_tries){.begun = 90, .server_errors = 3}, 0, &random, &late),
+        RPP_VERDICT_GIVEN_UP);
 }
 
 static uint64_t wait_after(int status, uint32_t attempts)
@@ -122,6 +155,62 @@ TEST(tries_are_limited_on_wish)
     CHECK_INT(decide(&limited, answered(503), 3), RPP_VERDICT_GIVEN_UP);
     CHECK_INT(decide(&limited, (rpp_attempt){.end = RPP_END_NO_ANSWER}, 3), RPP_VERDICT_UNCONFIRMED);
     CHECK_INT(decide(&limited, answered(504), 3), RPP_VERDICT_UNCONFIRMED);
+}
+
+TEST(a_payload_fails_alone_so_many_times_only)
+{
+    rpp_backoff_policy limited = policy;
+    limited.max_alone = 3;
+    uint64_t random = 1, due_ns;
+    rpp_attempt busy = answered(429), refused = answered(403);
+    CHECK_INT(rpp_backoff_decide(&limited, &busy, (rpp_tries){.begun = 90, .alone = 2}, 0, &random, &due_ns),
+              RPP_VERDICT_RETRY);
+    CHECK_INT(rpp_backoff_decide(&limited, &busy, (rpp_tries){.begun = 4, .alone = 3}, 0, &random, &due_ns),
+              RPP_VERDICT_GIVEN_UP);
+    limited.refusals_ns = UINT64_MAX;
+    CHECK_INT(rpp_backoff_decide(&limited, &refused, (rpp_tries){.begun = 4, .alone = 3}, 0, &random, &due_ns),
+              RPP_VERDICT_REJECTED);
+}
+
+TEST(refusals_are_waited_for_on_wish)
+{
+    rpp_backoff_policy patient = policy;
+    patient.refusals_ns = 1;
+    for (int status = 400; status <= 499; status++) {
+        bool is_refusal = status == 401 || status == 403 || status == 404;
+        rpp_verdict expected = is_refusal ? RPP_VERDICT_RETRY : expected_of(status);
+        if (decide(&patient, answered(status), 1) != expected) FAIL("status %d", status);
+    }
+    rpp_attempt page = answered(200);
+    page.meaning = RPP_MEANS_REFUSED;
+    CHECK_INT(decide(&patient, page, 1), RPP_VERDICT_RETRY);
+    CHECK_INT(decide(&policy, page, 1), RPP_VERDICT_REJECTED);
+}
+
+TEST(what_an_answer_says_goes_before_its_status)
+{
+    rpp_attempt said = answered(500);
+    said.meaning = RPP_MEANS_NOT_NOW;
+    CHECK_INT(decide(&policy, said, 90), RPP_VERDICT_RETRY);
+    said.meaning = RPP_MEANS_UNKNOWN;
+    CHECK_INT(decide(&policy, said, 1), RPP_VERDICT_UNCONFIRMED);
+    CHECK_INT(decide(&resending, said, 1), RPP_VERDICT_RETRY);
+    said = answered(422);
+    said.meaning = RPP_MEANS_NOT_NOW;
+    CHECK_INT(decide(&policy, said, 90), RPP_VERDICT_RETRY);
+}
+
+TEST(where_there_is_room_a_500_is_given_up_only_when_others_are_delivered)
+{
+    rpp_backoff_policy roomy = policy;
+    roomy.keeps_server_errors = true;
+    uint64_t random = 1, due_ns;
+    rpp_attempt failed = answered(500);
+    rpp_tries tries = {.begun = 200, .server_errors = 200, .alone = 1};
+    CHECK_INT(rpp_backoff_decide(&roomy, &failed, tries, 0, &random, &due_ns), RPP_VERDICT_RETRY);
+    CHECK(due_ns <= 75 * RPP_NS_PER_S);
+    tries.alone = 2;
+    CHECK_INT(rpp_backoff_decide(&roomy, &failed, tries, 0, &random, &due_ns), RPP_VERDICT_GIVEN_UP);
 }
 
 TEST(waits_double_up_to_the_most_with_jitter_on_both_sides)

@@ -1,6 +1,6 @@
 /* test_budget.c - the period follows what sampling costs. */
-#include "budget.h"
-#include "status.h"
+#include "base/status.h"
+#include "sampling/budget.h"
 #include "test.h"
 
 #define PERIOD UINT64_C(10000000)

@@ -1,7 +1,7 @@
 /* test_byte_sink.c - a buffer that grows up to its ceiling and gives its bytes away. */
-#include "byte_sink.h"
+#include "base/byte_sink.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 TEST(keeps_what_is_written_in_order)

@@ -1,5 +1,5 @@
 /* test_clock.c - clocks, monotonic waits and jitter. */
-#include "clock.h"
+#include "base/clock.h"
 
 #include "test.h"
 
@@ -107,4 +107,16 @@ TEST(seeds_differ_and_are_never_zero)
 {
     uint64_t one = rpp_random_seed(), other = rpp_random_seed();
     CHECK(one && other && one != other);
+}
+
+TEST(a_lock_that_is_not_let_go_is_waited_for_so_long_only)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    CHECK(rpp_mutex_lock_within(&lock, 0));
+    uint64_t start = rpp_monotonic_ns();
+    CHECK(!rpp_mutex_lock_within(&lock, 20 * RPP_NS_PER_MS));
+    CHECK(rpp_monotonic_ns() - start >= 19 * RPP_NS_PER_MS);
+    pthread_mutex_unlock(&lock);
+    CHECK(rpp_mutex_lock_within(&lock, 20 * RPP_NS_PER_MS));
+    pthread_mutex_unlock(&lock);
 }

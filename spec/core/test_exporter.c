@@ -1,10 +1,12 @@
 /* test_exporter.c - windows as payloads: whole, in parts whose sums are exact, empty, or lost and counted. */
-#include "exporter.h"
+#include "delivery/exporter.h"
 
-#include "alloc.h"
-#include "log.h"
+#include "backends/series_list.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/stats.h"
 #include "pprof_reader.h"
-#include "stats.h"
+#include "settings/pairs.h"
 #include "test.h"
 #include "window.h"
 
@@ -65,8 +67,8 @@ static pprof_model read_payload(const rpp_payload *payload)
 static sums take_all(rpp_payload_queue *queue)
 {
     sums found = {0};
-    uint64_t next_due_ns, last_sequence = 0;
-    for (rpp_payload *payload; (payload = rpp_payload_queue_pop(queue, 0, &next_due_ns)); rpp_payload_free(payload)) {
+    uint64_t last_sequence = 0;
+    for (rpp_payload *payload; (payload = rpp_payload_queue_pop(queue, 0)); rpp_payload_free(payload)) {
         pprof_model read = read_payload(payload);
         CHECK_INT(payload->time_ns, WINDOW_TIME + found.payloads * UINT64_C(1000000));
         CHECK_INT(number_in(read.fields, "time_nanos"), payload->time_ns);
@@ -76,12 +78,10 @@ static sums take_all(rpp_payload_queue *queue)
         last_sequence = payload->sequence;
         CHECK_INT(payload->samples, count_fields(read.fields, "sample"));
         CHECK(payload->samples > 0);
-        CHECK_INT(payload->cpu_ns, sum_of_values(&read, 0));
-        CHECK_INT(payload->wall_ns, sum_of_values(&read, 1));
         found.payloads++;
         found.samples += payload->samples;
-        found.cpu_ns += payload->cpu_ns;
-        found.wall_ns += payload->wall_ns;
+        found.cpu_ns += (uint64_t)sum_of_values(&read, 0);
+        found.wall_ns += (uint64_t)sum_of_values(&read, 1);
         found.raw_bytes += payload->raw_length;
         found.bytes += payload->length;
         if (payload->raw_length > found.most_raw_bytes) found.most_raw_bytes = payload->raw_length;
@@ -135,8 +135,7 @@ TEST(comments_say_where_it_comes_from)
     window_set(&window, "mode", "wall");
     window.settings->ruby_description = rpp_strdup("ruby 3.3.8 +YJIT");
     export_window(&window, queue, (rpp_backend_limits){0});
-    uint64_t next_due_ns;
-    rpp_payload *payload = rpp_payload_queue_pop(queue, 0, &next_due_ns);
+    rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
     CHECK(payload);
     pprof_model read = read_payload(payload);
     const char *const expected[] = {"rperf-push 0.1.0", "mode wall", "frequency 250 Hz", "ruby 3.3.8 +YJIT"};
@@ -251,6 +250,242 @@ TEST(samples_that_miss_labels_are_counted_once_whatever_the_parts_and_told_once)
     fits.profile = NULL;
     window_close(&fits);
     rpp_payload_queue_free(queue);
+}
+
+/* --- series --------------------------------------------------------------------------------------------------------- */
+
+typedef struct series_sums {
+    uint64_t payloads, series, samples, cpu_ns, wall_ns, labelled_ns, most_series;
+    size_t most_raw_bytes, labels_of_samples;
+} series_sums;
+
+static void add_series(const rpp_series *series, series_sums *found)
+{
+    size_t raw_length;
+    uint8_t *raw = gunzip(series->profile, series->length, &raw_length);
+    CHECK(raw);
+    pprof_model read = pprof_read(raw, raw_length);
+    free(raw);
+    CHECK(count_fields(read.fields, "sample") > 0);
+    found->series++;
+    found->samples += count_fields(read.fields, "sample");
+    found->cpu_ns += sum_of_values(&read, 0);
+    found->wall_ns += sum_of_values(&read, 1);
+    if (series->labels.count) found->labelled_ns += sum_of_values(&read, 1);
+    for (size_t i = 0; i < count_fields(read.fields, "sample"); i++) {
+        found->labels_of_samples += count_fields(nth_field(read.fields, "sample", i)->fields, "label");
+    }
+    pprof_free(&read);
+}
+
+static series_sums take_all_series(rpp_payload_queue *queue)
+{
+    series_sums found = {0};
+    for (rpp_payload *payload; (payload = rpp_payload_queue_pop(queue, 0)); rpp_payload_free(payload)) {
+        series_sums before = found;
+        rpp_series_reader reader = rpp_series_list_read(payload->bytes, payload->length);
+        while (reader.left) {
+            rpp_series series;
+            CHECK_OK(rpp_series_reader_next(&reader, &series));
+            add_series(&series, &found);
+            rpp_pairs_destroy(&series.labels);
+        }
+        CHECK_INT(payload->samples, found.samples - before.samples);
+        if (found.series - before.series > found.most_series) found.most_series = found.series - before.series;
+        if (payload->raw_length > found.most_raw_bytes) found.most_raw_bytes = payload->raw_length;
+        found.payloads++;
+    }
+    CHECK_INT(rpp_stats_get(RPP_STAT_cpu_ns_encoded), found.cpu_ns);
+    CHECK_INT(rpp_stats_get(RPP_STAT_wall_ns_encoded), found.wall_ns);
+    return found;
+}
+
+/* `rows` whose labels have so many values. */
+static test_window window_of_endpoints(uint32_t rows, uint32_t endpoints)
+{
+    test_window window = window_open();
+    window_set(&window, "max_label_values", "100000");
+    uint32_t frame = window_frame(&window, "Shop#work", "/app/shop.rb", false);
+    for (uint32_t i = 0; i < rows; i++) {
+        char endpoint[32];
+        snprintf(endpoint, sizeof endpoint, "GET /%u", i % endpoints);
+        window_add(&window, (rpp_sample){.cpu_ns = 10 * i, .wall_ns = 10 * i + 1, .thread_seq = 1},
+                   &(rpp_location){frame, i}, 1, LABELS("endpoint", endpoint));
+    }
+    return window;
+}
+
+TEST(three_hundred_series_are_one_request_and_sum_up_to_the_window)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of_endpoints(3000, 300);
+    export_window(&window, queue, (rpp_backend_limits){.max_series = 1000});
+    series_sums found = take_all_series(queue);
+    CHECK_INT(found.payloads, 1);
+    CHECK_INT(found.series, 300);
+    CHECK_INT(found.samples, 3000);
+    CHECK_INT(found.cpu_ns, 10 * (3000 * 2999 / 2));
+    CHECK_INT(found.wall_ns, 10 * (3000 * 2999 / 2) + 3000);
+    CHECK_INT(found.labelled_ns, found.wall_ns);
+    CHECK_INT(found.labels_of_samples, 0); /* they would be dropped there */
+    CHECK_INT(rpp_stats_get(RPP_STAT_cpu_ns_encoded), found.cpu_ns);
+    CHECK_INT(rpp_stats_get(RPP_STAT_samples_unlabelled), 0);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(series_that_have_no_room_keep_their_time_and_are_counted)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of_endpoints(3000, 300);
+    export_window(&window, queue, (rpp_backend_limits){.max_series = 250});
+    series_sums found = take_all_series(queue);
+    CHECK_INT(found.series, 251);
+    CHECK_INT(found.samples, 3000);
+    CHECK_INT(found.wall_ns, 10 * (3000 * 2999 / 2) + 3000);
+    CHECK_INT(rpp_stats_get(RPP_STAT_samples_unlabelled), 500);
+    CHECK(found.labelled_ns < found.wall_ns);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(series_cost_no_more_bytes_than_they_may)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of_endpoints(3000, 300);
+    export_window(&window, queue, (rpp_backend_limits){.max_series = 1000, .max_series_raw_bytes = 20000});
+    series_sums found = take_all_series(queue);
+    CHECK_INT(found.payloads, 1);
+    CHECK(found.series > 2 && found.series < 100);
+    CHECK_INT(rpp_stats_get(RPP_STAT_samples_unlabelled), 10 * (300 - (found.series - 1)));
+    CHECK_INT(found.samples, 3000);
+    CHECK_INT(found.cpu_ns, 10 * (3000 * 2999 / 2));
+    CHECK_INT(found.wall_ns, 10 * (3000 * 2999 / 2) + 3000);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(series_too_large_for_a_request_become_parts)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of_endpoints(3000, 300);
+    export_window(&window, queue, (rpp_backend_limits){.max_series = 1000, .max_raw_bytes = 30000});
+    series_sums found = take_all_series(queue);
+    CHECK(found.payloads > 2);
+    CHECK(found.most_raw_bytes <= 30000);
+    CHECK_INT(found.samples, 3000);
+    CHECK_INT(found.cpu_ns, 10 * (3000 * 2999 / 2));
+    CHECK_INT(found.wall_ns, 10 * (3000 * 2999 / 2) + 3000);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+/* --- the time that the backend is told ------------------------------------------------------------------------------ */
+
+/* Each one an exporter of its own: as many processes that start at once. */
+static uint64_t told_time_ns(rpp_backend_limits limits, uint64_t *kept_ns)
+{
+    uint64_t told;
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of(2, 1);
+    export_window(&window, queue, limits);
+    rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+    CHECK(payload);
+    pprof_model read = read_payload(payload);
+    told = (uint64_t)number_in(read.fields, "time_nanos");
+    *kept_ns = payload->time_ns;
+    pprof_free(&read);
+    rpp_payload_free(payload);
+    rpp_payload_queue_free(queue);
+    window_close(&window);
+    return told;
+}
+
+TEST(processes_that_start_together_do_not_meet_in_a_millisecond)
+{
+    enum { PROCESSES = 60, MILLISECONDS = 10000 };
+    static bool taken[MILLISECONDS];
+    unsigned met = 0;
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        uint64_t kept_ns, told_ns = told_time_ns((rpp_backend_limits){.one_a_millisecond = true}, &kept_ns);
+        CHECK_INT(kept_ns, WINDOW_TIME);
+        CHECK(told_ns >= WINDOW_TIME && told_ns < WINDOW_TIME + WINDOW_DURATION);
+        uint64_t millisecond = (told_ns - WINDOW_TIME) / 1000000;
+        met += taken[millisecond];
+        taken[millisecond] = true;
+    }
+    CHECK(met <= 6); /* 0.2 are expected; that there are more than 6 happens once in 10^9 times */
+}
+
+static uint64_t read_varint(const uint8_t **at)
+{
+    uint64_t number = 0;
+    unsigned shift = 0;
+    do {
+        number |= (uint64_t)(**at & 0x7f) << shift;
+        shift += 7;
+    } while (*(*at)++ & 0x80);
+    return number;
+}
+
+/* Field 9 of the profile. A decoder in a process of its own would take its time for thousands of them. */
+static uint64_t time_nanos_of(const rpp_payload *payload)
+{
+    size_t length;
+    uint8_t *raw = gunzip(payload->bytes, payload->length, &length);
+    CHECK(raw);
+    uint64_t time_nanos = 0;
+    for (const uint8_t *at = raw; at < raw + length && !time_nanos;) {
+        uint64_t tag = read_varint(&at), number = read_varint(&at);
+        if (tag == (9 << 3)) time_nanos = number;
+        if ((tag & 7) == 2) at += number;
+    }
+    free(raw);
+    return time_nanos;
+}
+
+/* Windows of 10 s of processes that began them in the same instant, and go on side by side. */
+TEST(of_ten_processes_less_than_a_profile_in_two_thousand_is_lost)
+{
+    enum { PROCESSES = 10, ROUNDS = 1500, MILLISECONDS = 10000 };
+    static unsigned taken_in[MILLISECONDS];
+    unsigned lost = 0;
+    rpp_payload_queue *queue = queue_for_all();
+    test_window settings = window_open();
+    rpp_exporter *exporters[PROCESSES];
+    const rpp_backend_limits limits = {.one_a_millisecond = true};
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        exporters[i] = rpp_exporter_new(settings.settings, settings.names, queue, &limits, true);
+        CHECK(exporters[i]);
+    }
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        for (unsigned i = 0; i < PROCESSES; i++) {
+            test_window window = window_open();
+            window_add(&window, (rpp_sample){.wall_ns = 1}, &(rpp_location){RPP_FRAME_UNKNOWN, 0}, 1, NULL);
+            rpp_exporter_export(exporters[i], window.profile);
+            window.profile = NULL;
+            window_close(&window);
+            rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+            uint64_t at = (time_nanos_of(payload) - WINDOW_TIME) / 1000000;
+            CHECK(at < MILLISECONDS);
+            lost += taken_in[at] == round;
+            taken_in[at] = round;
+            rpp_payload_free(payload);
+        }
+    }
+    printf("%u of %u profiles met another one: %.3f %%\n", lost, PROCESSES * ROUNDS,
+           100.0 * lost / (PROCESSES * ROUNDS));
+    CHECK(lost > 0 && lost <= 20); /* 6.8 are expected: 0.045 % */
+    for (unsigned i = 0; i < PROCESSES; i++) rpp_exporter_free(exporters[i]);
+    window_close(&settings);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(others_are_told_the_true_time)
+{
+    uint64_t kept_ns;
+    CHECK_INT(told_time_ns((rpp_backend_limits){0}, &kept_ns), WINDOW_TIME);
+    CHECK_INT(kept_ns, WINDOW_TIME);
 }
 
 /* --- windows that are not ------------------------------------------------------------------------------------------- */

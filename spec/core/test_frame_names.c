@@ -1,10 +1,10 @@
 /* test_frame_names.c - ids: reserved, named, read by others, released. */
-#include "frame_names.h"
+#include "sampling/frame_names.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 static rpp_status set(rpp_frame_names *names, uint32_t id, const char *name)

@@ -1,8 +1,8 @@
 /* test_gzip_sink.c - what goes in comes out of inflate and of gzip itself. */
-#include "gzip_sink.h"
+#include "base/gzip_sink.h"
 
-#include "alloc.h"
-#include "clock.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "pprof_reader.h"
 #include "test.h"
 

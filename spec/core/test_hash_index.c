@@ -1,7 +1,7 @@
 /* test_hash_index.c - hashes to ids, against a plain array. */
-#include "hash_index.h"
+#include "base/hash_index.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 static bool is_number(const void *table, uint32_t id, const void *key)

@@ -1,16 +1,23 @@
 /* test_http_client.c - one request over loopback: every way it can end, and what must never leave this process. */
-#include "http_client.h"
+#include "http/http_client.h"
+#include "http/http_url.h"
 
 #include <curl/curl.h>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "alloc.h"
-#include "clock.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "loopback_server.h"
 #include "test.h"
 
@@ -105,7 +112,7 @@ TEST(an_answer_is_taken_whole)
     CHECK(loopback_request_has(request, "Content-Type: application/proto"));
     CHECK(loopback_request_has(request, "Content-Length: 7"));
     CHECK(loopback_request_has(request, "X-One: 1"));
-    CHECK(!strstr(request->head, "Expect"));
+    CHECK(loopback_request_has(request, "Expect: 100-continue"));
     CHECK(!strstr(request->head, "Accept-Encoding"));
     CHECK(!strstr(request->head, "Authorization"));
     CHECK(!strstr(request->head, "X-Scope-OrgID"));
@@ -159,6 +166,7 @@ TEST(neither_where_the_server_has_left_its_port_then)
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
     CHECK(s.response.attempt.sent_whole && s.response.connected);
     CHECK_CONTAINS(s.response.error, "closed the connection without an answer");
+    CHECK_INT(s.response.failure, RPP_FAILURE_BROKEN_OFF);
     CHECK_INT(loopback_server_count(s.server), 2);
     go(&s, 5000); /* the next one is refused from the start */
     CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
@@ -220,6 +228,7 @@ TEST(refused)
     CHECK(!s.response.timed_out && !s.response.attempt.permanent && !s.response.connected);
     CHECK_CONTAINS(s.response.error, "could not connect to 127.0.0.1:");
     CHECK_CONTAINS(s.response.error, "refused");
+    CHECK_INT(s.response.failure, RPP_FAILURE_CONNECTION_REFUSED);
     tear_down(&s);
 }
 
@@ -244,6 +253,7 @@ TEST(unknown_host)
     go(&s, 5000);
     CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
     CHECK_STR(s.response.error, "could not resolve host nowhere.invalid");
+    CHECK_INT(s.response.failure, RPP_FAILURE_HOST_UNKNOWN);
     tear_down(&s);
 }
 
@@ -273,6 +283,7 @@ TEST(a_server_that_hangs_before_the_answer)
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
     CHECK(s.response.timed_out && s.response.attempt.sent_whole);
     CHECK_CONTAINS(s.response.error, "no answer from 127.0.0.1:");
+    CHECK_INT(s.response.failure, RPP_FAILURE_TOO_SLOW);
     tear_down(&s);
 }
 
@@ -325,6 +336,7 @@ TEST(reset_before_the_body_was_read)
     CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
     CHECK(!s.response.attempt.sent_whole && s.response.connected);
     CHECK_CONTAINS(s.response.error, "closed the connection before it had read the request");
+    CHECK_INT(s.response.failure, RPP_FAILURE_BROKEN_OFF);
     tear_down(&s);
     free((void *)s.request.body);
 }
@@ -337,6 +349,7 @@ TEST(reset_after_the_body_was_read)
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
     CHECK(s.response.attempt.sent_whole && s.response.connected && !s.response.timed_out);
     CHECK_CONTAINS(s.response.error, "closed the connection without an answer");
+    CHECK_INT(s.response.failure, RPP_FAILURE_BROKEN_OFF);
     tear_down(&s);
 }
 
@@ -348,6 +361,7 @@ TEST(a_server_that_does_not_read_has_not_got_it)
     CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
     CHECK(s.response.timed_out && !s.response.attempt.sent_whole);
     CHECK_CONTAINS(s.response.error, "had not read the request");
+    CHECK_INT(s.response.failure, RPP_FAILURE_TOO_SLOW);
     tear_down(&s);
     free((void *)s.request.body);
 }
@@ -829,4 +843,156 @@ TEST(without_a_connection_nothing_goes_out)
     CHECK_INT(seen.calls, 0);
     tear_down(&s);
 #endif
+}
+
+/* --- Expect: 100-continue ------------------------------------------------------------------------------------------- */
+
+static uint64_t timed_go(scene *s, uint64_t timeout_ms)
+{
+    uint64_t start = rpp_monotonic_ns();
+    go(s, timeout_ms);
+    return (rpp_monotonic_ns() - start) / RPP_NS_PER_MS;
+}
+
+/* As a balancer does whose server is away. */
+TEST(what_is_closed_before_the_body_was_asked_for_was_not_sent)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.close = LOOPBACK_BEFORE_BODY}, {.reset = LOOPBACK_BEFORE_BODY}, {0}));
+    for (int i = 0; i < 2; i++) {
+        CHECK(timed_go(&s, 9000) < 1000);
+        CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+        CHECK(!s.response.attempt.sent_whole && !s.response.attempt.reached);
+    }
+    go(&s, 9000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    tear_down(&s);
+}
+
+TEST(a_server_that_ignores_the_question_costs_one_pause)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.ignores_expect = true}));
+    CHECK(timed_go(&s, 1500) >= 450); /* a third of the time there is */
+    CHECK_INT(s.response.attempt.http_status, 200);
+    for (size_t i = 1; i <= 3; i++) {
+        CHECK(timed_go(&s, 5000) < 500);
+        CHECK_INT(s.response.attempt.http_status, 200);
+        CHECK(!strstr(loopback_server_request(s.server, i)->head, "Expect"));
+    }
+    tear_down(&s);
+}
+
+TEST(a_server_that_refuses_the_question_gets_the_request_without_it)
+{
+    scene s = {0};
+    set_up(&s, STEPS({.refuses_expect = true}));
+    CHECK(timed_go(&s, 5000) < 1000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK_INT(loopback_server_count(s.server), 2);
+    CHECK_STR(loopback_server_request(s.server, 0)->body, "");
+    CHECK_STR(loopback_server_request(s.server, 1)->body, "profile");
+    go(&s, 5000);
+    CHECK_INT(loopback_server_count(s.server), 3);
+    tear_down(&s);
+}
+
+TEST(once_it_has_answered_the_question_its_silence_is_not_sent)
+{
+    scene s = {0};
+    set_up(&s, STEPS({0}, {.hang = LOOPBACK_BEFORE_BODY}));
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK(timed_go(&s, 900) >= 850);
+    CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
+    CHECK(s.response.timed_out && !s.response.attempt.reached);
+    tear_down(&s);
+}
+
+TEST(an_old_connection_is_renewed)
+{
+    scene s = {0};
+    set_up(&s, STEPS({0}));
+    go(&s, 5000);
+    go(&s, 5000);
+    CHECK_INT(loopback_server_request(s.server, 1)->connection, 1);
+    s.client->connection_max_age_ns = 1;
+    go(&s, 5000);
+    go(&s, 5000);
+    CHECK_INT(loopback_server_request(s.server, 2)->connection, 2);
+    CHECK_INT(loopback_server_request(s.server, 3)->connection, 3);
+    tear_down(&s);
+}
+
+/* --- descriptors ---------------------------------------------------------------------------------------------------- */
+
+typedef struct descriptors {
+    unsigned local, to_server; /* unnamed local sockets and pipes; connections to the server */
+    unsigned inherited;        /* of these, not closed on exec */
+} descriptors;
+
+static descriptors look_at_descriptors(const scene *s)
+{
+    descriptors seen = {0};
+    DIR *folder = opendir("/proc/self/fd");
+    CHECK(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        int fd = atoi(entry->d_name);
+        struct sockaddr_in peer = {0};
+        socklen_t length = sizeof peer;
+        struct stat status;
+        /* By its name, as the server may just close it. */
+        if (fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || !S_ISSOCK(status.st_mode)) continue;
+        if (getpeername(fd, (struct sockaddr *)&peer, &length) != 0) continue;
+        bool to_server =
+            peer.sin_family == AF_INET && s->server && ntohs(peer.sin_port) == loopback_server_port(s->server);
+        bool local = peer.sin_family == AF_UNIX;
+        seen.to_server += to_server;
+        seen.local += local;
+        if ((to_server || local) && !(fcntl(fd, F_GETFD) & FD_CLOEXEC)) seen.inherited++;
+    }
+    closedir(folder);
+    return seen;
+}
+
+TEST(no_descriptor_is_inherited_by_programs)
+{
+    scene s = {0};
+    int others[2]; /* somebody else's, who wants it so */
+    CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
+    descriptors before = look_at_descriptors(&s);
+    set_up(&s, STEPS({0}));
+    go(&s, 5000);
+    descriptors after = look_at_descriptors(&s);
+    CHECK_INT(after.to_server, 1);
+    CHECK_INT(after.local, before.local + 2); /* where this changes, so may what has to be closed on exec */
+    CHECK_INT(after.inherited, before.inherited);
+    close(others[0]);
+    close(others[1]);
+    tear_down(&s);
+}
+
+TEST(a_forked_child_closes_them_and_the_parent_goes_on)
+{
+    scene s = {0};
+    int status = -1;
+    set_up(&s, STEPS({0}));
+    go(&s, 5000);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (!child) {
+        descriptors before = look_at_descriptors(&s);
+        s.client->forget_after_fork(s.client);
+        descriptors after = look_at_descriptors(&s);
+        bool closed = after.to_server == 0 && before.to_server == 1 && before.local - after.local == 2;
+        execlp(closed ? "true" : "false", "child",
+               (char *)NULL); /* without valgrind's look for what the threads that are gone had */
+        _exit(1);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK_INT(status, 0);
+    go(&s, 5000);
+    CHECK_INT(s.response.attempt.http_status, 200);
+    CHECK_INT(loopback_server_request(s.server, 1)->connection, 1);
+    tear_down(&s);
 }

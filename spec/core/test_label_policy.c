@@ -1,7 +1,8 @@
 /* test_label_policy.c - names, denial and the number of values. */
-#include "label_policy.h"
+#include "pprof/label_policy.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "test.h"
 #include "window.h"
 
@@ -112,6 +113,76 @@ TEST(further_values_read_other)
     CHECK_STR(applied(policy, "k", "2"), "k=2");
     CHECK_STR(applied(policy, "k", "4"), "k=other");
     CHECK_STR(applied(policy, "l", "4"), "l=4"); /* each key by itself */
+    rpp_label_policy_free(policy);
+    rpp_settings_free(settings);
+}
+
+#define HOUR (3600 * RPP_NS_PER_S)
+
+TEST(a_value_that_was_admitted_stays_so_from_window_to_window)
+{
+    rpp_settings *settings = rpp_settings_new();
+    settings->max_label_values = 2;
+    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    uint64_t now = 1000 * HOUR;
+    for (int window = 0; window < 2000; window++, now += 10 * RPP_NS_PER_S) {
+        char scanned[32];
+        snprintf(scanned, sizeof scanned, "GET /%d.php", window);
+        rpp_label_policy_begin(policy, now);
+        if (window) CHECK_STR(applied(policy, "endpoint", scanned), "endpoint=other"); /* it comes first, and late */
+        CHECK_STR(applied(policy, "endpoint", "GET /a"), "endpoint=GET /a");
+        CHECK_STR(applied(policy, "endpoint", "GET /b"), "endpoint=GET /b");
+    }
+    rpp_label_policy_free(policy);
+    rpp_settings_free(settings);
+}
+
+TEST(a_value_that_was_not_seen_for_an_hour_makes_room)
+{
+    rpp_settings *settings = rpp_settings_new();
+    settings->max_label_values = 2;
+    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy_begin(policy, 1000 * HOUR);
+    CHECK_STR(applied(policy, "k", "old"), "k=old");
+    CHECK_STR(applied(policy, "k", "used"), "k=used");
+    rpp_label_policy_begin(policy, 1001 * HOUR - 1);
+    CHECK_STR(applied(policy, "k", "new"), "k=other");
+    CHECK_STR(applied(policy, "k", "used"), "k=used");
+    rpp_label_policy_begin(policy, 1001 * HOUR);
+    CHECK_STR(applied(policy, "k", "new"), "k=new");
+    CHECK_STR(applied(policy, "k", "old"), "k=other");
+    CHECK_STR(applied(policy, "k", "used"), "k=used");
+    rpp_label_policy_free(policy);
+    rpp_settings_free(settings);
+}
+
+TEST(spans_and_traces_are_as_many_as_there_are)
+{
+    rpp_settings *settings = rpp_settings_new();
+    settings->max_label_values = 1;
+    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    CHECK_STR(applied(policy, "span_id", "a"), "span_id=a");
+    CHECK_STR(applied(policy, "span_id", "b"), "span_id=b");
+    CHECK_STR(applied(policy, "trace_id", "a"), "trace_id=a");
+    CHECK_STR(applied(policy, "trace_id", "b"), "trace_id=b");
+    CHECK_STR(applied(policy, "span_ids", "a"), "span_ids=a");
+    CHECK_STR(applied(policy, "span_ids", "b"), "span_ids=other");
+    rpp_label_policy_free(policy);
+    rpp_settings_free(settings);
+}
+
+TEST(keys_without_end_are_forgotten_between_profiles)
+{
+    rpp_settings *settings = rpp_settings_new();
+    settings->max_label_values = 1;
+    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    for (int i = 0; i < 5000; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "key%d", i);
+        if (i % 500 == 0) rpp_label_policy_begin(policy, HOUR);
+        applied(policy, key, "v");
+        CHECK_STR(applied(policy, "k", "first"), "k=first");
+    }
     rpp_label_policy_free(policy);
     rpp_settings_free(settings);
 }

@@ -1,9 +1,10 @@
 /* test_label_sets.c - merging, sharing and counting label sets. */
-#include "label_sets.h"
+#include "sampling/label_sets.h"
 
 #include <pthread.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
+#include "base/stats.h"
 #include "test.h"
 
 static rpp_label pair(const char *key, const char *value)
@@ -31,6 +32,30 @@ static rpp_label_set *set_of(const char *key, const char *value)
     rpp_label change = pair(key, value);
     CHECK_OK(rpp_label_set_merge(NULL, &change, 1, &set));
     return set;
+}
+
+static const char *sent(const rpp_label_set *set, size_t index)
+{
+    rpp_label label = rpp_label_set_sent_at(set, index);
+    CHECK_INT(strlen(label.value), label.value_length);
+    return label.value;
+}
+
+TEST(a_value_without_a_route_is_sent_as_one_and_stays_what_it_is)
+{
+    rpp_label pairs[] = {pair("a", "1"), pair("endpoint", "GET /x.php")};
+    rpp_label_set *set = NULL;
+    CHECK_OK(rpp_label_set_merge(NULL, pairs, 2, &set));
+    rpp_label_set_has_no_route(set, "endpoint", 8, true);
+    CHECK_STR(sent(set, 0), "1");
+    CHECK_STR(sent(set, 1), "unrouted");
+    CHECK_STR(text_of(set), "a=1 endpoint=GET /x.php");
+    rpp_label_set_has_no_route(set, "other", 5, false); /* not in it */
+    CHECK_STR(sent(set, 1), "unrouted");
+    rpp_label_set_has_no_route(set, "endpoint", 8, false);
+    CHECK_STR(sent(set, 1), "GET /x.php");
+    rpp_label_set_has_no_route(NULL, "endpoint", 8, true);
+    rpp_label_set_release(set);
 }
 
 TEST(changes_are_laid_over_the_base)
@@ -107,8 +132,20 @@ TEST(sixty_four_pairs_and_no_more)
     }
     CHECK_OK(rpp_label_set_merge(NULL, changes, 64, &set));
     CHECK_INT(rpp_label_set_count(set), 64);
-    CHECK_INT(rpp_label_set_merge(set, &changes[64], 1, &more), RPP_LIMIT);
-    CHECK(!more);
+    /* What is there already stays, whatever its key; what goes beyond is counted. */
+    rpp_stats_reset();
+    rpp_label first = pair("a", "v"), both[] = {pair("k0", "new"), pair("z", "v")};
+    CHECK_OK(rpp_label_set_merge(set, &first, 1, &more));
+    CHECK(rpp_label_set_equal(set, more));
+    rpp_label_set_release(more);
+    CHECK_OK(rpp_label_set_merge(set, both, 2, &more));
+    CHECK_INT(rpp_label_set_count(more), 64);
+    CHECK_INT(rpp_label_set_at(more, 0).value_length, 3);
+    rpp_label_set_release(more);
+    CHECK_OK(rpp_label_set_merge(NULL, changes, 65, &more));
+    CHECK_INT(rpp_label_set_count(more), 64);
+    rpp_label_set_release(more);
+    CHECK_INT(rpp_stats_get(RPP_STAT_labels_dropped), 3);
     /* Only what remains counts. */
     CHECK_OK(rpp_label_set_merge(set, &changes[64], 2, &more));
     CHECK(rpp_label_set_equal(set, more));
@@ -249,4 +286,191 @@ TEST(the_table_survives_every_failing_allocation)
         rpp_label_sets_free(sets);
     }
     for (int i = 0; i < 40; i++) rpp_label_set_release(made[i]);
+}
+
+/* --- outcomes --- */
+
+/* As text_of, of what the set is settled to. */
+static const char *settled_text(const rpp_label_set *set)
+{
+    rpp_label_set *settled = NULL;
+    CHECK_OK(rpp_label_set_settled(set, &settled));
+    CHECK(!rpp_label_set_outcome(settled));
+    const char *text = text_of(settled);
+    rpp_label_set_release(settled);
+    return text;
+}
+
+static rpp_label_set *of_request(const rpp_label_set *base, rpp_outcome *outcome)
+{
+    rpp_label_set *set = NULL;
+    CHECK_OK(rpp_label_set_with_outcome(base, outcome, &set));
+    CHECK(rpp_label_set_outcome(set) == outcome);
+    return set;
+}
+
+TEST(all_sets_of_a_request_have_its_outcome)
+{
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_label_set *first = of_request(NULL, outcome), *second = NULL, *third = NULL;
+    rpp_label endpoint = pair("endpoint", "GET /"), tenant = pair("tenant", "acme");
+    CHECK_OK(rpp_label_set_merge(first, &endpoint, 1, &second));
+    CHECK_OK(rpp_label_set_merge(second, &tenant, 1, &third));
+    CHECK_STR(settled_text(third), "endpoint=GET / tenant=acme");
+    rpp_outcome_end(outcome, 503, RPP_SLOW_YES);
+    rpp_outcome_release(outcome);
+    CHECK_STR(settled_text(first), "slow=true status=5xx");
+    rpp_label_set_release(first);
+    CHECK_STR(settled_text(second), "endpoint=GET / slow=true status=5xx");
+    CHECK_STR(settled_text(third), "endpoint=GET / slow=true status=5xx tenant=acme");
+    CHECK_STR(text_of(third), "endpoint=GET / tenant=acme");
+    rpp_label_set_release(second);
+    rpp_label_set_release(third);
+}
+
+TEST(a_request_without_labels_is_not_the_empty_set)
+{
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_label_set *first = of_request(NULL, outcome), *with = NULL, *without = NULL;
+    rpp_label change = pair("a", "1"), removal = pair("a", NULL);
+    CHECK_OK(rpp_label_set_merge(first, &change, 1, &with));
+    CHECK_OK(rpp_label_set_merge(with, &removal, 1, &without));
+    CHECK(rpp_label_set_outcome(without) == outcome);
+    CHECK(rpp_label_set_equal(first, without));
+    rpp_label_set *settled = first;
+    CHECK_OK(rpp_label_set_settled(first, &settled));
+    CHECK(!settled);
+    rpp_label_set_release(first);
+    rpp_label_set_release(with);
+    rpp_label_set_release(without);
+    rpp_outcome_release(outcome);
+}
+
+TEST(sets_of_two_requests_are_not_equal)
+{
+    rpp_outcome *one = rpp_outcome_new(0), *other = rpp_outcome_new(0);
+    rpp_label_set *base = set_of("a", "1");
+    rpp_label_set *a = of_request(base, one), *b = of_request(base, other), *again = of_request(base, one);
+    CHECK(!rpp_label_set_equal(a, b));
+    CHECK(!rpp_label_set_equal(a, base));
+    CHECK(rpp_label_set_equal(a, again));
+    rpp_label_set_release(base);
+    rpp_label_set_release(a);
+    rpp_label_set_release(b);
+    rpp_label_set_release(again);
+    rpp_outcome_release(one);
+    rpp_outcome_release(other);
+}
+
+TEST(what_the_program_says_goes_before_the_outcome)
+{
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_label_set *base = set_of("status", "shipped"), *set = of_request(base, outcome);
+    rpp_outcome_end(outcome, 200, RPP_SLOW_NO);
+    CHECK_STR(settled_text(set), "slow=false status=shipped");
+    rpp_label_set_release(base);
+    rpp_label_set_release(set);
+    rpp_outcome_release(outcome);
+}
+
+TEST(a_settled_set_has_what_is_sent)
+{
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_label_set *base = set_of("endpoint", "GET /x.php");
+    rpp_label_set_has_no_route(base, "endpoint", 8, true);
+    rpp_label_set *set = of_request(base, outcome);
+    rpp_outcome_end(outcome, 404, RPP_SLOW_UNKNOWN);
+    CHECK_STR(settled_text(set), "endpoint=unrouted status=4xx");
+    rpp_label found;
+    CHECK(rpp_label_set_find(set, "endpoint", 8, &found));
+    CHECK_STR(found.value, "unrouted");
+    CHECK(!rpp_label_set_find(set, "end", 3, &found));
+    CHECK(!rpp_label_set_find(NULL, "endpoint", 8, &found));
+    rpp_label_set_release(base);
+    rpp_label_set_release(set);
+    rpp_outcome_release(outcome);
+}
+
+TEST(a_settled_table_has_each_set_once)
+{
+    rpp_label_sets *sets = rpp_label_sets_new(10);
+    rpp_label_set *base = set_of("a", "1"), *plain = set_of("b", "2");
+    rpp_outcome *outcomes[3];
+    uint32_t id, ids[6];
+    CHECK_OK(rpp_label_sets_intern(sets, plain, &id));
+    CHECK(!rpp_label_sets_have_outcomes(sets));
+    for (int i = 0; i < 3; i++) {
+        outcomes[i] = rpp_outcome_new(0);
+        rpp_label_set *set = of_request(base, outcomes[i]);
+        CHECK_OK(rpp_label_sets_intern(sets, set, &id));
+        CHECK_INT(id, i + 2);
+        rpp_label_set_release(set);
+    }
+    CHECK_OK(rpp_label_sets_intern(sets, base, &id));
+    CHECK(rpp_label_sets_have_outcomes(sets));
+    rpp_outcome_end(outcomes[0], 200, RPP_SLOW_NO);
+    rpp_outcome_end(outcomes[2], 200, RPP_SLOW_NO); /* the second still runs */
+
+    rpp_label_sets *settled = rpp_label_sets_settled(sets, ids);
+    CHECK(!rpp_label_sets_have_outcomes(settled));
+    CHECK_INT(rpp_label_sets_count(settled), 4);
+    CHECK_INT(ids[0], 0);
+    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[1])), "b=2");
+    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[2])), "a=1 slow=false status=2xx");
+    CHECK_INT(ids[4], ids[2]);
+    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[3])), "a=1");
+    CHECK_INT(ids[5], ids[3]);
+    for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
+    rpp_label_set_release(base);
+    rpp_label_set_release(plain);
+    rpp_label_sets_free(sets);
+    rpp_label_sets_free(settled);
+}
+
+TEST(requests_beyond_the_limit_have_no_outcome)
+{
+    rpp_label_sets *sets = rpp_label_sets_new(2 * RPP_OUTCOME_SETS_MAX);
+    rpp_label_set *base = set_of("a", "1");
+    uint32_t id, plain;
+    rpp_stats_reset();
+    for (uint32_t i = 0; i < RPP_OUTCOME_SETS_MAX + 2; i++) {
+        rpp_outcome *outcome = rpp_outcome_new(0);
+        rpp_label_set *set = of_request(base, outcome);
+        CHECK_OK(rpp_label_sets_intern(sets, set, &id));
+        CHECK_INT(id, (i < RPP_OUTCOME_SETS_MAX ? i : RPP_OUTCOME_SETS_MAX) + 1);
+        rpp_label_set_release(set);
+        rpp_outcome_release(outcome);
+    }
+    CHECK_INT(rpp_stats_get(RPP_STAT_samples_without_outcome), 2);
+    CHECK_OK(rpp_label_sets_intern(sets, base, &plain));
+    CHECK_INT(plain, id);
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_label_set *empty = of_request(NULL, outcome);
+    CHECK_OK(rpp_label_sets_intern(sets, empty, &id));
+    CHECK_INT(id, 0);
+    rpp_label_set_release(empty);
+    rpp_label_set_release(base);
+    rpp_outcome_release(outcome);
+    rpp_label_sets_free(sets);
+}
+
+TEST(settling_survives_every_failing_allocation)
+{
+    rpp_label_sets *sets = rpp_label_sets_new(10), *settled = NULL;
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_label_set *base = set_of("a", "1"), *set = of_request(base, outcome);
+    uint32_t id, ids[2];
+    CHECK_OK(rpp_label_sets_intern(sets, set, &id));
+    for (size_t nth = 1; !settled; nth++) {
+        rpp_alloc_fail_at(nth);
+        settled = rpp_label_sets_settled(sets, ids);
+        rpp_alloc_fail_at(0);
+        CHECK(nth < 20);
+    }
+    CHECK_INT(rpp_label_sets_count(settled), 2);
+    rpp_label_set_release(base);
+    rpp_label_set_release(set);
+    rpp_outcome_release(outcome);
+    rpp_label_sets_free(sets);
+    rpp_label_sets_free(settled);
 }

@@ -1,5 +1,5 @@
 /* test_log.c - one line, to whoever takes it. */
-#include "log.h"
+#include "base/log.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* test_mistakes.c - mistakes are collected, one line each. */
-#include "alloc.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "settings/settings.h"
 #include "test.h"
 
 TEST(mistakes_are_kept_in_order)

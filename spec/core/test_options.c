@@ -1,5 +1,7 @@
 /* test_options.c - the table of options, the default of each, and the messages. */
-#include "options.h"
+#include "base/quote.h"
+#include "settings/options.h"
+#include "settings/settings.h"
 
 #include "test.h"
 
@@ -33,6 +35,8 @@ TEST(defaults_are_what_the_documentation_says)
     CHECK_STR(rpp_pairs_get(&s->label_names, "%GC"), "gc_phase");
     CHECK_STR(rpp_pairs_get(&s->label_names, "%pid"), "pid");
     CHECK_INT(s->label_deny.count, 0);
+    CHECK(!s->outcome_labels);
+    CHECK_STR(s->slow_requests, "p95");
     CHECK(!s->vm_state_frames && !s->vm_state_frames_given);
     CHECK(s->lines && s->enabled);
     CHECK(!s->ruby_description);
@@ -49,7 +53,7 @@ TEST(options_are_found_by_name)
     CHECK_OK(rpp_option_type_of("upload_interval", &type));
     CHECK_INT(type, RPP_OPTION_SECONDS);
     CHECK_INT(rpp_option_type_of("upload_interval_ns", &type), RPP_INVALID);
-    CHECK_INT(rpp_option_count(), 36);
+    CHECK_INT(rpp_option_count(), 39);
 }
 
 TEST(an_unknown_name_gets_the_nearest_as_a_suggestion)
@@ -57,6 +61,8 @@ TEST(an_unknown_name_gets_the_nearest_as_a_suggestion)
     static const char *const cases[][2] = {
         {"frequncy", "unknown option \"frequncy\" (did you mean frequency?)"},
         {"server_adress", "unknown option \"server_adress\" (did you mean server_address?)"},
+        {"app_name", "unknown option \"app_name\" (did you mean application_name?)"}, /* of other profilers */
+        {"labels", "unknown option \"labels\" (did you mean tags?)"},
         {"tag", "unknown option \"tag\" (did you mean tags?)"},
         {"Lines", "unknown option \"Lines\" (did you mean lines?)"},
         {"colour", "unknown option \"colour\""},

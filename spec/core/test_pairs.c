@@ -1,7 +1,7 @@
 /* test_pairs.c - lists of names and values, and the text they are read from. */
-#include "pairs.h"
+#include "settings/pairs.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 /* "k=v;k=v" as the list has it; "(bad)" when the text was refused. */

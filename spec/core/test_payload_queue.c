@@ -1,12 +1,12 @@
 /* test_payload_queue.c - order, bounds, and a hand-over between threads. */
-#include "payload_queue.h"
+#include "delivery/payload_queue.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "alloc.h"
-#include "clock.h"
-#include "stats.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/stats.h"
 #include "test.h"
 
 static rpp_payload *payload_of(uint64_t sequence, uint64_t due_ns, size_t length)
@@ -20,8 +20,7 @@ static rpp_payload *payload_of(uint64_t sequence, uint64_t due_ns, size_t length
 
 static uint64_t pop_sequence(rpp_payload_queue *queue, uint64_t now_ns)
 {
-    uint64_t next_due_ns;
-    rpp_payload *payload = rpp_payload_queue_pop(queue, now_ns, &next_due_ns);
+    rpp_payload *payload = rpp_payload_queue_pop(queue, now_ns);
     uint64_t sequence = payload ? payload->sequence : 0;
     rpp_payload_free(payload);
     return sequence;
@@ -30,17 +29,16 @@ static uint64_t pop_sequence(rpp_payload_queue *queue, uint64_t now_ns)
 TEST(due_time_then_sequence)
 {
     rpp_payload_queue *queue = rpp_payload_queue_new(10, 1000);
-    uint64_t next_due_ns = 0;
-    CHECK(!rpp_payload_queue_pop(queue, 1, &next_due_ns));
-    CHECK(next_due_ns == UINT64_MAX);
+    CHECK(!rpp_payload_queue_pop(queue, 1));
+    CHECK(rpp_payload_queue_due_ns(queue) == UINT64_MAX);
     rpp_payload_queue_push(queue, payload_of(3, 0, 1));
     rpp_payload_queue_push(queue, payload_of(1, 50, 1));
     rpp_payload_queue_push(queue, payload_of(2, 0, 1));
     rpp_payload_queue_push(queue, payload_of(4, 20, 1));
     CHECK_INT(pop_sequence(queue, 10), 2);
     CHECK_INT(pop_sequence(queue, 10), 3);
-    CHECK(!rpp_payload_queue_pop(queue, 10, &next_due_ns));
-    CHECK_INT(next_due_ns, 20);
+    CHECK(!rpp_payload_queue_pop(queue, 10));
+    CHECK_INT(rpp_payload_queue_due_ns(queue), 20);
     CHECK_INT(pop_sequence(queue, 50), 4);
     CHECK_INT(pop_sequence(queue, 50), 1);
     rpp_payload_queue_free(queue);
@@ -132,9 +130,9 @@ TEST(a_wait_ends_with_its_time)
 TEST(what_happens_before_the_wait_is_not_missed)
 {
     rpp_payload_queue *queue = rpp_payload_queue_new(10, 100);
-    uint64_t begun = rpp_monotonic_ns(), next_due_ns;
+    uint64_t begun = rpp_monotonic_ns();
     rpp_payload_queue_wake(queue);
-    CHECK(!rpp_payload_queue_pop(queue, 0, &next_due_ns));
+    CHECK(!rpp_payload_queue_pop(queue, 0));
     rpp_payload_queue_wait(queue, LONG_AWAY);
     rpp_payload_queue_push(queue, payload_of(1, 0, 1));
     rpp_payload_queue_wait(queue, LONG_AWAY);
@@ -178,8 +176,8 @@ static void *consume(void *context)
     traffic_state *traffic = context;
     for (;;) {
         bool done = atomic_load(&traffic->done);
-        uint64_t next_due_ns;
-        rpp_payload *payload = rpp_payload_queue_pop(traffic->queue, rpp_monotonic_ns(), &next_due_ns);
+        rpp_payload *payload = rpp_payload_queue_pop(traffic->queue, rpp_monotonic_ns());
+        uint64_t next_due_ns = rpp_payload_queue_due_ns(traffic->queue);
         if (!payload && done && next_due_ns == UINT64_MAX) return NULL;
         if (!payload) {
             rpp_payload_queue_wait(traffic->queue, next_due_ns == UINT64_MAX ? LONG_AWAY : next_due_ns);

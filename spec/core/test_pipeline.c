@@ -3,16 +3,16 @@
  * The clock is far ahead of the machine's, so every wait of the collector is as good as endless: it makes one turn for each
  * wake, and time passes when the test says so.
  */
-#include "pipeline.h"
+#include "profile/pipeline.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
-#include "alloc.h"
-#include "log.h"
-#include "stats.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/stats.h"
 #include "test.h"
 
 #define AHEAD       (1000000 * RPP_NS_PER_S)
@@ -20,6 +20,7 @@
 #define INTERVAL    (10 * RPP_NS_PER_S)
 #define PERIOD      (10 * RPP_NS_PER_MS)
 #define WINDOWS_MAX 8
+#define UNTIL(ns)   (&(rpp_patience){.deadline_ns = (ns)})
 
 typedef struct delivered {
     uint64_t time_ns, duration_ns, wall_ns;
@@ -39,6 +40,7 @@ typedef struct fixture {
     _Atomic unsigned count;
     _Atomic bool held;           /* deliver does not come back */
     _Atomic bool runs_meanwhile; /* a thread begins to run just after the collector has looked */
+    _Atomic uint64_t late_ns;    /* the same once; and the collector's next turn is that late */
 } fixture;
 
 static uint64_t turned_clock(void *context)
@@ -62,7 +64,10 @@ static unsigned activity(void *context)
     fixture *f = context;
     unsigned answer = atomic_load(&f->activity);
     atomic_fetch_add(&f->turns, 1);
-    if (atomic_load(&f->runs_meanwhile)) rpp_pipeline_stir(f->pipeline);
+    uint64_t late_ns = atomic_exchange(&f->late_ns, 0);
+    if (late_ns) atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+    if (late_ns || atomic_load(&f->runs_meanwhile)) rpp_pipeline_stir(f->pipeline);
+    atomic_fetch_add(&f->now_ns, late_ns);
     return answer;
 }
 
@@ -78,7 +83,7 @@ static void deliver(rpp_profile *profile, void *context)
         uint32_t depth;
         const uint32_t *stack = rpp_stack_table_get(rpp_profile_stacks(profile), row->stack, &depth);
         window->wall_ns += row->wall_ns;
-        window->leaf = rpp_stack_table_location(rpp_profile_stacks(profile), stack[0]).frame;
+        if (row->wall_ns) window->leaf = rpp_stack_table_location(rpp_profile_stacks(profile), stack[0]).frame;
     }
     rpp_profile_free(profile);
     atomic_fetch_add(&f->count, 1);
@@ -118,7 +123,7 @@ static uint64_t in_time(void)
 static void finish(fixture *f)
 {
     atomic_store(&f->held, false);
-    CHECK_OK(rpp_pipeline_stop(f->pipeline, in_time()));
+    CHECK_OK(rpp_pipeline_stop(f->pipeline, UNTIL(in_time())));
     rpp_pipeline_free(f->pipeline);
     rpp_frame_names_free(f->names);
     free(f);
@@ -163,7 +168,7 @@ static void rotate(fixture *f, uint64_t boundary_ns)
 {
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, boundary_ns));
     rpp_pipeline_end_rotation(f->pipeline);
-    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, rpp_pipeline_window(f->pipeline), in_time()));
+    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, rpp_pipeline_window(f->pipeline), UNTIL(in_time())));
 }
 
 static bool wants(fixture *f, unsigned work)
@@ -294,6 +299,157 @@ TEST(a_window_without_samples_is_not_delivered)
     finish(f);
 }
 
+/* --- a process that does nothing ------------------------------------------------------------------------------------ */
+
+static void push_state(fixture *f, uint32_t thread, rpp_state state, uint64_t wall_ns)
+{
+    rpp_location leaf = {RPP_FRAME_UNKNOWN, 0};
+    rpp_sample sample = {.wall_ns = wall_ns, .thread_seq = thread, .state = (uint8_t)state, .depth = 1};
+    sample.window = rpp_pipeline_window(f->pipeline);
+    while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &sample, &leaf) == RPP_BUSY) continue;
+}
+
+/* What the clocks summed up of a thread that was drawn so often. */
+static void push_run(fixture *f, uint32_t thread, unsigned draws, uint64_t cpu_ns)
+{
+    rpp_location leaf = {RPP_FRAME_UNKNOWN, 0};
+    rpp_sample drawn = {
+        .cpu_drawn_ns = PERIOD, .thread_seq = thread, .window = rpp_pipeline_window(f->pipeline), .depth = 1};
+    rpp_sample sum = {.cpu_ns = cpu_ns, .sum = true, .thread_seq = thread, .window = drawn.window};
+    while (draws--) {
+        while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &drawn, &leaf) == RPP_BUSY) continue;
+    }
+    while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &sum, &leaf) == RPP_BUSY) continue;
+}
+
+static void turns(fixture *f, int count)
+{
+    while (count--) turn(f);
+}
+
+#define KNOWN (INTERVAL + (INTERVAL / 2 > 5 * RPP_NS_PER_S ? INTERVAL / 2 : 5 * RPP_NS_PER_S))
+
+/* A burst, then nothing runs until the window is over. */
+static fixture *idle_after_a_burst(uint64_t burst_ns)
+{
+    fixture *f = begin();
+    push_state(f, 1, RPP_STATE_RUNNING, burst_ns);
+    turn(f);
+    pass(f, burst_ns);
+    atomic_store(&f->activity, 0);
+    turns(f, 3);
+    pass(f, KNOWN - burst_ns);
+    turns(f, 2);
+    return f;
+}
+
+TEST(what_is_known_of_a_window_without_safepoint_is_delivered_at_its_end)
+{
+    fixture *f = idle_after_a_burst(RPP_NS_PER_S);
+    CHECK_INT(f->count, 1);
+    CHECK_INT(f->windows[0].time_ns, f->start_ns + EPOCH);
+    CHECK_INT(f->windows[0].duration_ns, KNOWN);
+    CHECK_INT(f->windows[0].wall_ns, RPP_NS_PER_S);
+    CHECK_INT(f->asked, 0); /* nobody was woken for it */
+    pass(f, 5 * INTERVAL);
+    turns(f, 3);
+    CHECK_INT(f->count, 1); /* once */
+    finish(f);
+}
+
+/* Draws say where, sums how much: the first part shares out those that were told. What comes later takes the same way, and nothing is
+ * given twice. */
+TEST(what_the_clocks_have_told_is_shared_out_in_the_first_part_and_the_rest_later)
+{
+    fixture *f = begin();
+    push_run(f, 1, 30, 333 * RPP_NS_PER_MS);
+    turn(f);
+    atomic_store(&f->activity, 0);
+    pass(f, KNOWN);
+    turns(f, 4);
+    CHECK_INT(f->count, 1);
+    CHECK_INT(f->windows[0].wall_ns, 333 * RPP_NS_PER_MS);
+    push_run(f, 1, 0, 8 * RPP_NS_PER_MS);        /* what was less than a period when it went to sleep */
+    push_run(f, 1, 1, 15 * RPP_NS_PER_MS);       /* and what it does now */
+    push_run(f, 2, 20, 200 * RPP_NS_PER_MS + 7); /* born since */
+    pass(f, INTERVAL);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN);
+    rotate(f, f->start_ns + KNOWN + INTERVAL);
+    CHECK_INT(f->count, 2);
+    CHECK_INT(f->windows[1].time_ns, f->start_ns + KNOWN + EPOCH);
+    CHECK_INT(f->windows[1].wall_ns, 223 * RPP_NS_PER_MS + 7);
+    finish(f);
+}
+
+TEST(a_safepoint_that_comes_soon_ends_the_window_whole)
+{
+    fixture *f = begin();
+    push(f, 0, 5, RPP_FRAME_UNKNOWN);
+    rotate(f, f->start_ns); /* the next window is of full length */
+    push(f, 1, 7, RPP_FRAME_UNKNOWN);
+    atomic_store(&f->activity, 0);
+    pass(f, KNOWN - 1);
+    turns(f, 4);
+    CHECK_INT(f->count, 1);
+    pass(f, 1);
+    turns(f, 2);
+    CHECK_INT(f->count, 2);
+    finish(f);
+}
+
+TEST(what_is_learnt_later_of_that_time_is_of_that_time)
+{
+    const uint64_t s = RPP_NS_PER_S, slept = 3 * INTERVAL;
+    fixture *f = idle_after_a_burst(s);
+    pass(f, slept);
+    uint64_t all = KNOWN + slept + s;
+    push_state(f, 1, RPP_STATE_BLOCKED, all - 2 * s); /* it ran for a second at first, and runs for one now */
+    push_state(f, 1, RPP_STATE_RUNNING, s);
+    push_state(f, 2, RPP_STATE_BLOCKED, all - s / 2); /* the other was waiting for the GVL half a second */
+    push_state(f, 2, RPP_STATE_WAITING, s / 2);
+    push_state(f, 3, RPP_STATE_RUNNING, s); /* born since */
+    pass(f, s);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN);
+    rotate(f, f->start_ns + all);
+    CHECK_INT(f->count, 3);
+    CHECK_INT(f->windows[1].time_ns, f->start_ns + EPOCH);
+    CHECK_INT(f->windows[1].duration_ns, KNOWN);
+    CHECK_INT(f->windows[0].wall_ns + f->windows[1].wall_ns, 2 * KNOWN); /* of both threads, all */
+    CHECK_INT(f->windows[2].time_ns, f->start_ns + KNOWN + EPOCH);
+    CHECK_INT(f->windows[2].duration_ns, slept + s);
+    CHECK_INT(f->windows[2].wall_ns, 2 * (slept + s) + s);
+    CHECK_INT(rpp_stats_get(RPP_STAT_windows_sealed) - rpp_stats_get(RPP_STAT_windows_empty), 3);
+
+    push(f, 1, 7, RPP_FRAME_UNKNOWN); /* and the next one is as ever */
+    rotate(f, f->start_ns + all + INTERVAL);
+    CHECK_INT(f->windows[3].wall_ns, 7);
+    CHECK_INT(f->windows[3].time_ns, f->start_ns + all + EPOCH);
+    finish(f);
+}
+
+TEST(what_has_no_names_yet_waits_for_a_safepoint_also_when_nothing_runs)
+{
+    fixture *f = begin();
+    uint32_t frame = rpp_frame_names_reserve(f->names);
+    push(f, 0, 5, frame);
+    push(f, 0, 7, RPP_FRAME_UNKNOWN);
+    atomic_store(&f->activity, 0);
+    pass(f, KNOWN);
+    turns(f, 4);
+    CHECK_INT(f->count, 1);
+    CHECK_INT(f->windows[0].wall_ns, 7);
+    CHECK_OK(rpp_frame_names_set(f->names, frame, "f", 1, "f.rb", 4, 1, false));
+    pass(f, INTERVAL);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN);
+    rotate(f, f->start_ns + KNOWN + INTERVAL);
+    CHECK_INT(f->count, 2);
+    CHECK_INT(f->windows[1].wall_ns, 5);
+    CHECK_INT(f->windows[1].leaf, frame);
+    finish(f);
+}
+
+/* --- silence -------------------------------------------------------------------------------------------------------- */
+
 static _Atomic unsigned warnings, infos;
 
 static void count_line(rpp_log_level level, const char *line, void *context)
@@ -357,7 +513,7 @@ TEST(while_a_rotation_settles_samples_of_both_windows_come)
     push(f, 0, 4, RPP_FRAME_UNKNOWN);
     rpp_pipeline_end_rotation(f->pipeline);
     CHECK(!rpp_pipeline_is_rotating(f->pipeline));
-    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 1, in_time()));
+    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 1, UNTIL(in_time())));
     CHECK_INT(f->windows[0].wall_ns, 7);
     rotate(f, f->start_ns + 100);
     CHECK_INT(f->windows[1].wall_ns, 3000);
@@ -379,7 +535,7 @@ TEST(a_second_rotation_waits_for_the_first_to_be_delivered)
     CHECK_INT(rpp_pipeline_boundary_ns(f->pipeline), f->start_ns + 50);
     CHECK_INT(rpp_pipeline_window(f->pipeline), 1);
     atomic_store(&f->held, false);
-    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 1, in_time()));
+    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 1, UNTIL(in_time())));
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 60));
     finish(f);
 }
@@ -427,21 +583,26 @@ TEST(but_not_for_ever)
     finish(f);
 }
 
-TEST(names_are_asked_for_while_frames_wait_for_them)
+TEST(work_on_frames_is_asked_for_while_there_is_some)
 {
     fixture *f = begin();
     turn(f);
     unsigned asked = atomic_load(&f->asked);
     turn(f);
     CHECK_INT(f->asked, asked);
-    rpp_pipeline_set_unnamed(f->pipeline, 3);
-    CHECK_INT(rpp_stats_get(RPP_STAT_frames_unresolved), 3);
+    rpp_pipeline_want_frames(f->pipeline, true);
     turn(f);
     CHECK(atomic_load(&f->asked) > asked);
-    CHECK(wants(f, RPP_WORK_NAMES));
-    CHECK(wants(f, RPP_WORK_NAMES));
-    rpp_pipeline_set_unnamed(f->pipeline, 0);
-    CHECK(!wants(f, RPP_WORK_NAMES));
+    CHECK(wants(f, RPP_WORK_FRAMES));
+    CHECK(wants(f, RPP_WORK_FRAMES));
+    asked = atomic_load(&f->asked);
+    turn(f);
+    CHECK(atomic_load(&f->asked) > asked);
+    rpp_pipeline_want_frames(f->pipeline, false);
+    CHECK(!wants(f, RPP_WORK_FRAMES));
+    asked = atomic_load(&f->asked);
+    turn(f);
+    CHECK_INT(f->asked, asked);
     finish(f);
 }
 
@@ -453,6 +614,7 @@ TEST(a_thread_that_is_overdue_is_asked_once_for_each_tick)
     turn(f);
     CHECK(!wants(f, RPP_WORK_TICK));
     atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+    pass(f, 2 * PERIOD);
     turn(f);
     CHECK(atomic_load(&f->asked) > 0);
     atomic_store(&f->activity, RPP_ACTIVITY_RAN);
@@ -462,13 +624,69 @@ TEST(a_thread_that_is_overdue_is_asked_once_for_each_tick)
     finish(f);
 }
 
+/* One at a random place in every period, however often the collector looks. */
+TEST(ticks_come_once_a_period_and_not_with_who_begins_to_run)
+{
+    fixture *f = begin();
+    unsigned ticks = 0, first = 0;
+    for (int round = 0; round < 60; round++) {
+        atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+        for (int i = 0; i < 40; i++) {
+            pass(f, PERIOD / 10);
+            turn(f);
+            bool tick = wants(f, RPP_WORK_TICK);
+            ticks += tick;
+            first += tick && i == 0;
+        }
+        atomic_store(&f->activity, 0);
+        for (int i = 0; i < 3; i++) turn(f); /* all sleep */
+        pass(f, 10 * PERIOD);
+    }
+    CHECK(ticks > 200 && ticks < 280);
+    CHECK(first < 20);
+    finish(f);
+}
+
+/* Where all slept, there is one in the first period of the thread that runs first, however late the collector wakes. */
+TEST(after_a_deep_sleep_ticks_begin_when_the_thread_did)
+{
+    fixture *f = begin();
+    for (int round = 0; round < 20; round++) {
+        atomic_store(&f->activity, 0);
+        for (int i = 0; i < 3; i++) turn(f);
+        CHECK(!wants(f, RPP_WORK_TICK));
+        atomic_store(&f->late_ns, PERIOD);
+        for (int i = 0; i < 2; i++) turn(f);
+        CHECK(wants(f, RPP_WORK_TICK));
+        pass(f, 10 * PERIOD);
+    }
+    finish(f);
+}
+
+/* A call without a safepoint may be as long as many: its capture weighs all of them. */
+TEST(ticks_that_nobody_took_are_taken_together)
+{
+    fixture *f = begin();
+    turn(f);
+    (void)rpp_pipeline_take_ticks(f->pipeline);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+    for (int i = 0; i < 20; i++) {
+        pass(f, PERIOD);
+        turn(f);
+    }
+    unsigned ticks = rpp_pipeline_take_ticks(f->pipeline);
+    CHECK(ticks >= 19 && ticks <= 21); /* each period has one at a random place */
+    CHECK_INT(rpp_pipeline_take_ticks(f->pipeline), 0);
+    finish(f);
+}
+
 TEST(nobody_is_asked_while_no_thread_runs)
 {
     fixture *f = begin();
     atomic_store(&f->activity, 0);
     turn(f);
     unsigned asked = atomic_load(&f->asked);
-    rpp_pipeline_set_unnamed(f->pipeline, 1);
+    rpp_pipeline_want_frames(f->pipeline, true);
     pass(f, 2 * INTERVAL);
     turn(f);
     CHECK_INT(f->asked, asked);
@@ -522,15 +740,15 @@ TEST(stop_delivers_the_settled_window_named_or_not)
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
     push(f, 1, 100, RPP_FRAME_UNKNOWN); /* of a window that nobody ended */
     rpp_pipeline_end_rotation(f->pipeline);
-    CHECK_OK(rpp_pipeline_stop(f->pipeline, in_time()));
+    CHECK_OK(rpp_pipeline_stop(f->pipeline, UNTIL(in_time())));
     CHECK_INT(f->count, 1);
     CHECK_INT(f->windows[0].wall_ns, 7);
     CHECK_INT(f->windows[0].duration_ns, 50);
-    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 1, in_time()));
+    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 1, UNTIL(in_time())));
     uint64_t begun = rpp_monotonic_ns();
-    CHECK_INT(rpp_pipeline_wait_delivered(f->pipeline, 2, in_time()), RPP_TIMEOUT);
+    CHECK_INT(rpp_pipeline_wait_delivered(f->pipeline, 2, UNTIL(in_time())), RPP_TIMEOUT);
     CHECK(rpp_monotonic_ns() - begun < 10 * RPP_NS_PER_S); /* no one will deliver it any more */
-    CHECK_OK(rpp_pipeline_stop(f->pipeline, 0));
+    CHECK_OK(rpp_pipeline_stop(f->pipeline, UNTIL(0)));
     finish(f);
 }
 
@@ -542,17 +760,70 @@ TEST(stop_does_not_wait_past_its_deadline)
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
     rpp_pipeline_end_rotation(f->pipeline);
     uint64_t begin = rpp_monotonic_ns();
-    CHECK_INT(rpp_pipeline_stop(f->pipeline, begin + 30 * RPP_NS_PER_MS), RPP_TIMEOUT);
+    CHECK_INT(rpp_pipeline_stop(f->pipeline, UNTIL(begin + 30 * RPP_NS_PER_MS)), RPP_TIMEOUT);
     CHECK(rpp_monotonic_ns() - begin >= 30 * RPP_NS_PER_MS);
     finish(f);
+}
+
+typedef struct waiting {
+    rpp_pipeline *pipeline;
+    rpp_patience patience;
+    uint64_t took_ns;
+    rpp_status status;
+} waiting;
+
+static void *wait_for_a_window(void *context)
+{
+    waiting *w = context;
+    uint64_t begin = rpp_monotonic_ns();
+    w->status = rpp_pipeline_wait_delivered(w->pipeline, 1, &w->patience);
+    w->took_ns = rpp_monotonic_ns() - begin;
+    return NULL;
+}
+
+/* At any instant: before the wait begins, as it does, and when it has. Others wait on. */
+TEST(wait_delivered_ends_when_it_is_cancelled)
+{
+    fixture *f = begin();
+    waiting other = {.pipeline = f->pipeline, .patience.deadline_ns = in_time()};
+    pthread_t patient, impatient;
+    CHECK_INT(pthread_create(&patient, NULL, wait_for_a_window, &other), 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        waiting w = {.pipeline = f->pipeline, .patience.deadline_ns = in_time()};
+        CHECK_INT(pthread_create(&impatient, NULL, wait_for_a_window, &w), 0);
+        for (unsigned spin = 0; spin < i * 20; spin++) atomic_thread_fence(memory_order_seq_cst);
+        rpp_patience_cancel(&w.patience);
+        pthread_join(impatient, NULL);
+        CHECK_INT(w.status, RPP_TIMEOUT);
+        CHECK(w.took_ns < 5 * RPP_NS_PER_S);
+    }
+    CHECK(!atomic_load(&other.patience.cancelled));
+    CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
+    rpp_pipeline_end_rotation(f->pipeline);
+    pthread_join(patient, NULL);
+    CHECK_OK(other.status);
+    finish(f);
+}
+
+TEST(a_stop_that_is_cancelled_can_be_called_again)
+{
+    fixture *f = begin();
+    push(f, 0, 7, RPP_FRAME_UNKNOWN);
+    atomic_store(&f->held, true);
+    CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
+    rpp_pipeline_end_rotation(f->pipeline);
+    rpp_patience patience = {.deadline_ns = in_time()};
+    rpp_patience_cancel(&patience);
+    CHECK_INT(rpp_pipeline_stop(f->pipeline, &patience), RPP_TIMEOUT);
+    finish(f); /* stops it */
 }
 
 TEST(wait_delivered_ends_at_its_deadline)
 {
     fixture *f = begin();
-    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 0, 0)); /* nothing to wait for */
+    CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, 0, UNTIL(0))); /* nothing to wait for */
     uint64_t begin = rpp_monotonic_ns();
-    CHECK_INT(rpp_pipeline_wait_delivered(f->pipeline, 1, begin + 30 * RPP_NS_PER_MS), RPP_TIMEOUT);
+    CHECK_INT(rpp_pipeline_wait_delivered(f->pipeline, 1, UNTIL(begin + 30 * RPP_NS_PER_MS)), RPP_TIMEOUT);
     CHECK(rpp_monotonic_ns() - begin >= 30 * RPP_NS_PER_MS);
     CHECK(rpp_monotonic_ns() - begin < 10 * RPP_NS_PER_S);
     finish(f);
@@ -576,18 +847,18 @@ TEST(new_survives_every_failing_allocation)
 
 /* --- threads that take turns, as with the GVL, on the machine's clock --- */
 
-enum { THREADS = 3, RUN_MS = 400 };
+enum { THREADS = 3, WINDOWS = 60, WINDOWS_AT_MOST = 4096 };
 
 typedef struct world {
     rpp_pipeline *pipeline;
     rpp_frame_names *names;
     rpp_label_set *labels;
     pthread_mutex_t gvl;
-    uint64_t pushed_ns[4096], random; /* by window; under gvl */
-    uint32_t unnamed;                 /* under gvl */
-    uint64_t got_ns[4096];            /* collector, until it has ended */
-    uint64_t end_ns, gaps;            /* likewise */
-    uint32_t delivered;               /* likewise */
+    uint64_t pushed_ns[WINDOWS_AT_MOST], random; /* by window; under gvl */
+    uint32_t unnamed;                            /* under gvl */
+    uint64_t got_ns[WINDOWS_AT_MOST];            /* collector, until it has ended */
+    uint64_t end_ns, gaps;                       /* likewise */
+    _Atomic uint32_t delivered;                  /* set by the collector */
     _Atomic bool done;
 } world;
 
@@ -643,7 +914,7 @@ static void *live(void *context)
         world_push(w);
         unsigned work = rpp_pipeline_work(w->pipeline);
         if (work & RPP_WORK_ROTATE) world_rotate(w);
-        rpp_pipeline_set_unnamed(w->pipeline, w->unnamed++ % 3);
+        rpp_pipeline_want_frames(w->pipeline, w->unnamed++ % 3);
         pthread_mutex_unlock(&w->gvl);
         if (rpp_sample_buffer_is_filling(rpp_pipeline_buffer(w->pipeline))) rpp_pipeline_wake(w->pipeline);
     }
@@ -655,7 +926,7 @@ static void *look_on(void *context)
     world *w = context;
     for (uint32_t i = 0; !atomic_load(&w->done); i++) {
         uint32_t window = rpp_pipeline_window(w->pipeline);
-        (void)!rpp_pipeline_wait_delivered(w->pipeline, window + 1, rpp_monotonic_ns() + RPP_NS_PER_MS);
+        (void)!rpp_pipeline_wait_delivered(w->pipeline, window + 1, UNTIL(rpp_monotonic_ns() + RPP_NS_PER_MS));
         rpp_pipeline_set_period(w->pipeline, (1 + i % 3) * RPP_NS_PER_MS);
         rpp_pipeline_is_rotating(w->pipeline);
     }
@@ -682,15 +953,19 @@ TEST(each_window_gets_what_was_pushed_in_it)
     CHECK_OK(rpp_pipeline_start(w.pipeline));
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, live, &w);
     pthread_create(&threads[THREADS], NULL, look_on, &w);
-    nanosleep(&(struct timespec){.tv_nsec = RUN_MS * 1000000}, NULL);
+    uint64_t deadline = in_time();
+    while (atomic_load(&w.delivered) < WINDOWS) {
+        if (rpp_monotonic_ns() > deadline) FAIL("too few windows are delivered");
+        nanosleep(&(struct timespec){.tv_nsec = RPP_NS_PER_MS}, NULL);
+    }
     atomic_store(&w.done, true);
     for (int i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
 
-    CHECK_OK(rpp_pipeline_wait_delivered(w.pipeline, rpp_pipeline_window(w.pipeline), in_time()));
+    CHECK_OK(rpp_pipeline_wait_delivered(w.pipeline, rpp_pipeline_window(w.pipeline), UNTIL(in_time())));
     while (!w.pushed_ns[rpp_pipeline_window(w.pipeline)]) world_push(&w);
     world_rotate(&w);
-    CHECK_OK(rpp_pipeline_stop(w.pipeline, in_time()));
-    CHECK(w.delivered > 3);
+    CHECK_OK(rpp_pipeline_stop(w.pipeline, UNTIL(in_time())));
+    CHECK(w.delivered > WINDOWS);
     CHECK_INT(w.delivered, rpp_pipeline_window(w.pipeline));
     CHECK_INT(w.gaps, 0);
     for (uint32_t i = 0; i < w.delivered; i++) CHECK_INT(w.got_ns[i], w.pushed_ns[i]);

@@ -1,8 +1,8 @@
 /* test_pprof_encoder.c - the encoder's bytes, decoded by protoc and read by `go tool pprof`, against the model. */
-#include "pprof_encoder.h"
+#include "pprof/pprof_encoder.h"
 
-#include "alloc.h"
-#include "clock.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "pprof_reader.h"
 #include "test.h"
 #include "window.h"
@@ -109,7 +109,7 @@ TEST(one_mode_has_one_type)
         pprof_model read = encode_all(&window, &options);
         CHECK_INT(count_fields(read.fields, "sample_type"), 1);
         CHECK_STR(text_in(&read, next_named(read.fields, "sample_type")->fields, "type"), cases[i].type);
-        CHECK_STR(text_in(&read, next_named(read.fields, "period_type")->fields, "type"), cases[i].type);
+        CHECK_STR(text_in(&read, next_named(read.fields, "period_type")->fields, "type"), "cpu"); /* part of its id */
         CHECK_STR(text_in(&read, read.fields, "default_sample_type"), cases[i].type);
         CHECK_INT(count_fields(read.fields, "sample"), cases[i].samples);
         CHECK_INT(count_fields(sample_at(&read, 0)->fields, "value"), 1);
@@ -255,14 +255,15 @@ TEST(frames_without_a_name_are_unknown)
 
 TEST(states_become_leaf_frames_on_wish)
 {
-    const char *const leaves[RPP_STATE_COUNT] = {
+    enum { STATES = RPP_STATE_GC_SWEEPING + 1 }; /* those whose names people know */
+    const char *const leaves[STATES] = {
         [RPP_STATE_RUNNING] = "f:1",
         [RPP_STATE_BLOCKED] = "[GVL blocked];f:1",
         [RPP_STATE_WAITING] = "[GVL wait];f:1",
         [RPP_STATE_GC_MARKING] = "[GC marking];f:1",
         [RPP_STATE_GC_SWEEPING] = "[GC sweeping];f:1",
     };
-    const char *const labels[RPP_STATE_COUNT] = {
+    const char *const labels[STATES] = {
         [RPP_STATE_RUNNING] = "",
         [RPP_STATE_BLOCKED] = "gvl_state=blocked",
         [RPP_STATE_WAITING] = "gvl_state=wait",
@@ -271,7 +272,7 @@ TEST(states_become_leaf_frames_on_wish)
     };
     test_window window = window_open();
     uint32_t frame = window_frame(&window, "f", "f.rb", false);
-    for (uint8_t state = 0; state < RPP_STATE_COUNT; state++) {
+    for (uint8_t state = 0; state < STATES; state++) {
         window_add(&window, (rpp_sample){.wall_ns = 1, .state = state}, STACK({frame, 1}), NULL);
     }
     /* Standing in a stack as well, it is the same location. */
@@ -280,11 +281,11 @@ TEST(states_become_leaf_frames_on_wish)
     for (int wish = 0; wish < 2; wish++) {
         options.vm_state_frames = wish;
         pprof_model read = encode_all(&window, &options);
-        for (size_t state = 0; state < RPP_STATE_COUNT; state++) {
+        for (size_t state = 0; state < STATES; state++) {
             CHECK_STR(stack_text(&read, sample_at(&read, state)), wish ? leaves[state] : "f:1");
             CHECK_STR(labels_text(&read, sample_at(&read, state)), labels[state]);
         }
-        CHECK_STR(stack_text(&read, sample_at(&read, RPP_STATE_COUNT)), "[GC marking];f:1");
+        CHECK_STR(stack_text(&read, sample_at(&read, STATES)), "[GC marking];f:1");
         CHECK_INT(read.location_count, wish ? 5 : 2);
         CHECK_INT(read.function_count, wish ? 5 : 2);
         pprof_free(&read);
@@ -309,6 +310,58 @@ TEST(of_keys_that_become_one_the_first_holds)
     local.legal_label_names = false;
     read = encode_all(&window, &local);
     CHECK_STR(labels_text(&read, sample_at(&read, 0)), "thread_seq=3,%GVL=blocked,a-b=1,a.b=2,a_b=3,gvl_state=mine");
+    pprof_free(&read);
+    window_close(&window);
+}
+
+#define OWN_TEXT(k, v)                                                                                                 \
+    {                                                                                                                  \
+        .key = (k), .key_length = strlen(k), .text = (v), .text_length = strlen(v)                                     \
+    }
+#define OWN_NUMBER(k, n, u)                                                                                            \
+    {                                                                                                                  \
+        .key = (k), .key_length = strlen(k), .number = (n), .unit = (u), .unit_length = strlen(u)                      \
+    }
+
+TEST(labels_of_the_callers_own_are_written_as_they_are)
+{
+    static char long_text[1001];
+    memset(long_text, 'x', sizeof long_text - 1);
+    test_window window = small_window();
+    const rpp_pprof_own_label items[] = {OWN_TEXT("unused", "u"), OWN_NUMBER("a b", 512, "kilobytes"),
+                                         OWN_NUMBER("__n", INT64_MIN, ""), OWN_TEXT("%GVL", "wait"),
+                                         OWN_TEXT("t", long_text)};
+    const uint32_t starts[] = {0, 1, 5, 5}, sets[] = {1, 2};
+    const rpp_pprof_own_labels labels = {items, starts, 3, sets};
+    rpp_pprof_options options = options_for(&window, BOTH);
+    options.labels = &labels;
+    pprof_model read = encode_all(&window, &options);
+    char expected[1100];
+    snprintf(expected, sizeof expected, "thread_seq=1,a b=512kilobytes,__n=-9223372036854775808,%%GVL=wait,t=%s",
+             long_text);
+    CHECK_STR(labels_text(&read, sample_at(&read, 0)), expected);
+    CHECK_STR(labels_text(&read, sample_at(&read, 1)), "thread_seq=2");
+    for (size_t i = 0; i < read.string_count; i++) CHECK(strcmp(read.strings[i]->text, "unused") != 0);
+    pprof_free(&read);
+    window_close(&window);
+}
+
+TEST(as_many_values_are_written_as_are_read)
+{
+    test_window window = small_window();
+    int64_t numbers[2 * RPP_PPROF_MAX_VALUES];
+    rpp_pprof_values values = {.count = RPP_PPROF_MAX_VALUES, .numbers = numbers};
+    for (size_t i = 0; i < RPP_PPROF_MAX_VALUES; i++) {
+        values.types[i] = values.units[i] = "x";
+        numbers[i] = INT64_MAX;
+        numbers[RPP_PPROF_MAX_VALUES + i] = -(int64_t)i;
+    }
+    rpp_pprof_options options = options_for(&window, 0);
+    options.values = &values;
+    pprof_model read = encode_all(&window, &options);
+    CHECK_INT(count_fields(read.fields, "sample_type"), RPP_PPROF_MAX_VALUES);
+    CHECK_INT(value_of(sample_at(&read, 0), RPP_PPROF_MAX_VALUES - 1), INT64_MAX);
+    CHECK_INT(value_of(sample_at(&read, 1), RPP_PPROF_MAX_VALUES - 1), 1 - RPP_PPROF_MAX_VALUES);
     pprof_free(&read);
     window_close(&window);
 }
@@ -475,7 +528,7 @@ TEST(every_failing_allocation_is_reported)
     CHECK_OK(rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &whole.sink, NULL));
     for (;; nth++) {
         again.length = 0;
-        rpp_pprof_totals totals = {7, 7, 7, 7};
+        rpp_pprof_totals totals = {.cpu_ns = 7, .wall_ns = 7, .samples = 7, .labels_cut = 7};
         rpp_alloc_fail_at(nth);
         rpp_status status = rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &again.sink, &totals);
         bool reached = rpp_alloc_count() >= nth;

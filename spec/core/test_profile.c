@@ -1,10 +1,10 @@
 /* test_profile.c - sums that stay true, with room and without. */
-#include "profile.h"
+#include "profile/profile.h"
 
-#include "alloc.h"
-#include "clock.h"
-#include "frame_names.h"
-#include "stats.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/stats.h"
+#include "sampling/frame_names.h"
 #include "test.h"
 
 static rpp_sample sample_of(uint64_t cpu_ns, uint64_t wall_ns, uint32_t thread_seq, rpp_state state, uint32_t depth)
@@ -176,68 +176,6 @@ TEST(with_no_room_at_all_totals_are_true)
     rpp_profile_free(profile);
 }
 
-/* --- leftover time --- */
-
-TEST(a_remainder_goes_where_its_thread_was_last_seen_so)
-{
-    rpp_location first = {100, 1}, second = {200, 1}, end = {RPP_FRAME_UNKNOWN, 0};
-    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    rpp_sample sample = sample_of(1, 10, 7, RPP_STATE_RUNNING, 1);
-    CHECK_OK(rpp_profile_add(profile, &sample, &first));
-    CHECK_OK(rpp_profile_add(profile, &sample, &second));
-    sample.remainder = true;
-    CHECK_OK(rpp_profile_add(profile, &sample, &end));
-    CHECK_INT(rpp_profile_row_count(profile), 2);
-    CHECK_INT(rpp_profile_rows(profile)[0].wall_ns, 10);
-    CHECK_INT(rpp_profile_rows(profile)[1].wall_ns, 20);
-    CHECK_INT(rpp_profile_rows(profile)[1].cpu_ns, 2);
-    CHECK_INT(leaf_of(profile, &rpp_profile_rows(profile)[1]), 200);
-
-    sample.remainder = false; /* back to a row that is known */
-    CHECK_OK(rpp_profile_add(profile, &sample, &first));
-    sample.remainder = true;
-    CHECK_OK(rpp_profile_add(profile, &sample, &end));
-    CHECK_INT(rpp_profile_rows(profile)[0].wall_ns, 30);
-    rpp_profile_free(profile);
-}
-
-TEST(a_remainder_keeps_thread_state_and_labels_apart)
-{
-    rpp_location leaf = {100, 1}, end = {RPP_FRAME_UNKNOWN, 0};
-    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    rpp_sample seen = sample_of(0, 10, 7, RPP_STATE_RUNNING, 1), left[3] = {seen, seen, seen};
-    CHECK_OK(rpp_profile_add(profile, &seen, &leaf));
-    left[0].thread_seq = 8;
-    left[1].state = RPP_STATE_BLOCKED;
-    left[2].labels = labels_of("v");
-    for (int i = 0; i < 3; i++) {
-        left[i].remainder = true;
-        CHECK_OK(rpp_profile_add(profile, &left[i], &end)); /* not seen so: the stack it brings */
-        CHECK_INT(leaf_of(profile, &rpp_profile_rows(profile)[i + 1]), RPP_FRAME_UNKNOWN);
-    }
-    CHECK_INT(rpp_profile_row_count(profile), 4);
-    CHECK_INT(rpp_profile_rows(profile)[0].wall_ns, 10);
-    rpp_label_set_release(left[2].labels);
-    rpp_profile_free(profile);
-}
-
-TEST(a_remainder_goes_where_another_thread_was_under_the_same_labels)
-{
-    rpp_location leaf = {100, 1}, end = {RPP_FRAME_UNKNOWN, 0};
-    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    rpp_sample seen = sample_of(0, 10, 7, RPP_STATE_RUNNING, 1), left = sample_of(0, 5, 8, RPP_STATE_RUNNING, 1);
-    seen.labels = left.labels = labels_of("v");
-    left.remainder = true;
-    CHECK_OK(rpp_profile_add(profile, &seen, &leaf));
-    CHECK_OK(rpp_profile_add(profile, &left, &end));
-    CHECK_INT(rpp_profile_row_count(profile), 2);
-    CHECK_INT(rpp_profile_rows(profile)[1].thread_seq, 8); /* its own time, though */
-    CHECK_INT(rpp_profile_rows(profile)[1].wall_ns, 5);
-    CHECK_INT(leaf_of(profile, &rpp_profile_rows(profile)[1]), 100);
-    rpp_label_set_release(seen.labels);
-    rpp_profile_free(profile);
-}
-
 /* --- names --- */
 
 TEST(a_profile_is_named_when_all_its_frames_are)
@@ -345,7 +283,6 @@ static size_t check_totals(const rpp_profile_limits *limits, uint64_t seed, size
         rpp_sample sample =
             sample_of(some % 1000, some % 777, 1 + some % 5, (rpp_state)(some % RPP_STATE_COUNT), some % 3);
         sample.labels = values[some / 5 % VALUES];
-        sample.remainder = some / 30 % 4 == 0;
         expected[sample.state] += sample.cpu_ns + sample.wall_ns * 1000000;
         CHECK_OK(rpp_profile_add(profile, &sample, stack));
     }
@@ -380,4 +317,121 @@ TEST(totals_are_true_whichever_allocation_fails)
     size_t asked = check_totals(&rpp_profile_default_limits, 1, 0);
     CHECK(asked > 10);
     for (size_t nth = 1; nth <= asked; nth++) check_totals(&rpp_profile_default_limits, 1, nth);
+}
+
+/* --- outcomes of requests --- */
+
+/* A sample of a request, whose labels the profile keeps. */
+static void add_of_request(rpp_profile *profile, rpp_outcome *outcome, uint64_t cpu_ns, const rpp_location *stack)
+{
+    rpp_label_set *base = labels_of("v"), *set = NULL;
+    CHECK_OK(rpp_label_set_with_outcome(base, outcome, &set));
+    rpp_sample sample = sample_of(cpu_ns, 10 * cpu_ns, 1, RPP_STATE_RUNNING, 1);
+    sample.labels = set;
+    CHECK_OK(rpp_profile_add(profile, &sample, stack));
+    rpp_label_set_release(base);
+    rpp_label_set_release(set);
+}
+
+static const char *labels_text(const rpp_profile *profile, const rpp_row *row)
+{
+    static char text[256];
+    const rpp_label_set *set = rpp_label_sets_get(rpp_profile_label_sets(profile), row->labels);
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < rpp_label_set_count(set); i++) {
+        rpp_label label = rpp_label_set_at(set, i);
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s=%s ", label.key, label.value);
+    }
+    return text;
+}
+
+/* Three requests, of which two end alike and one does not end, and two stacks. */
+static rpp_profile *profile_of_requests(bool separate_rows, rpp_outcome **outcomes)
+{
+    rpp_location stacks[] = {{100, 1}, {200, 1}};
+    rpp_profile_limits limits = rpp_profile_default_limits;
+    limits.separate_rows = separate_rows;
+    rpp_profile *profile = rpp_profile_new(&limits);
+    for (int i = 0; i < 3; i++) outcomes[i] = rpp_outcome_new(0);
+    for (unsigned i = 0; i < 3; i++) add_of_request(profile, outcomes[i], i + 1, &stacks[0]);
+    add_of_request(profile, outcomes[1], 100, &stacks[1]);
+    add_of_request(profile, outcomes[0], 1000, &stacks[0]);
+    rpp_outcome_end(outcomes[0], 200, RPP_SLOW_NO);
+    rpp_outcome_end(outcomes[2], 200, RPP_SLOW_NO);
+    return profile;
+}
+
+TEST(requests_that_end_alike_are_one_row_when_the_window_is_sealed)
+{
+    rpp_outcome *outcomes[3];
+    rpp_profile *profile = profile_of_requests(false, outcomes);
+    CHECK_INT(rpp_profile_row_count(profile), 4);
+    rpp_profile_seal(profile, 1, 2);
+    CHECK_INT(rpp_profile_row_count(profile), 3);
+    const rpp_row *rows = rpp_profile_rows(profile);
+    CHECK_STR(labels_text(profile, &rows[0]), "k=v slow=false status=2xx ");
+    CHECK_INT(rows[0].cpu_ns, 1 + 1000 + 3);
+    CHECK_INT(rows[0].wall_ns, 10 * (1 + 1000 + 3));
+    CHECK_INT(rows[0].samples, 3);
+    CHECK_STR(labels_text(profile, &rows[1]), "k=v ");
+    CHECK_INT(rows[1].cpu_ns, 2);
+    CHECK_STR(labels_text(profile, &rows[2]), "k=v ");
+    CHECK_INT(leaf_of(profile, &rows[2]), 200);
+    for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
+    rpp_profile_free(profile);
+}
+
+TEST(separate_rows_are_labelled_and_stay_separate)
+{
+    rpp_outcome *outcomes[3];
+    rpp_profile *profile = profile_of_requests(true, outcomes);
+    rpp_profile_seal(profile, 1, 2);
+    CHECK_INT(rpp_profile_row_count(profile), 5);
+    CHECK_STR(labels_text(profile, &rpp_profile_rows(profile)[4]), "k=v slow=false status=2xx ");
+    for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
+    rpp_profile_free(profile);
+}
+
+/* Sums are the same with memory and without. */
+TEST(sealing_requests_survives_every_failing_allocation)
+{
+    size_t asked = 1;
+    for (size_t nth = 1; nth <= asked + 1; nth++) {
+        rpp_outcome *outcomes[3];
+        uint64_t cpu_ns = 0;
+        rpp_profile *profile = profile_of_requests(false, outcomes);
+        rpp_alloc_fail_at(nth);
+        rpp_profile_seal(profile, 1, 2);
+        asked = rpp_alloc_count() > asked ? rpp_alloc_count() : asked;
+        rpp_alloc_fail_at(0);
+        for (size_t i = 0; i < rpp_profile_row_count(profile); i++) cpu_ns += rpp_profile_rows(profile)[i].cpu_ns;
+        CHECK_INT(cpu_ns, 1 + 2 + 3 + 100 + 1000);
+        CHECK_INT(rpp_profile_row_count(profile), nth > asked ? 3 : 4);
+        for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
+        rpp_profile_free(profile);
+    }
+    CHECK(asked > 5);
+}
+
+/* What found no place goes on having its row, whatever came before it. */
+TEST(the_last_rows_stay_when_requests_become_one_row)
+{
+    rpp_location leaf = {100, 1}, other = {200, 1};
+    rpp_profile_limits limits = {.stacks = {10, 10, 10}, .max_label_sets = 10, .max_rows = 2};
+    rpp_profile *profile = rpp_profile_new(&limits);
+    rpp_outcome *outcomes[] = {rpp_outcome_new(0), rpp_outcome_new(0)};
+    for (int i = 0; i < 2; i++) add_of_request(profile, outcomes[i], 1, &leaf);
+    rpp_sample sample = sample_of(7, 7, 1, RPP_STATE_RUNNING, 1);
+    for (int i = 0; i < 2; i++) CHECK_OK(rpp_profile_add(profile, &sample, &other));
+    CHECK_INT(rpp_profile_row_count(profile), 3);
+    for (int i = 0; i < 2; i++) rpp_outcome_end(outcomes[i], 500, RPP_SLOW_YES);
+    rpp_profile_seal(profile, 1, 2);
+    const rpp_row *rows = rpp_profile_rows(profile);
+    CHECK_INT(rpp_profile_row_count(profile), 2);
+    CHECK_INT(rows[0].cpu_ns, 2);
+    CHECK_INT(rows[1].cpu_ns, 14);
+    CHECK_INT(leaf_of(profile, &rows[1]), RPP_FRAME_OVERFLOW);
+    for (int i = 0; i < 2; i++) rpp_outcome_release(outcomes[i]);
+    rpp_profile_free(profile);
 }

@@ -1,7 +1,7 @@
 /* test_recording.c - profiles added up by name, whatever became of their frame ids. */
-#include "recording.h"
+#include "profile/recording.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 #include "window.h"
 

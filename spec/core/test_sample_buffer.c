@@ -1,11 +1,11 @@
 /* test_sample_buffer.c - what is pushed is drained, in order, once. */
-#include "sample_buffer.h"
+#include "sampling/sample_buffer.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 static rpp_label_set *some_labels(void)

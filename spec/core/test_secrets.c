@@ -1,7 +1,7 @@
 /* test_secrets.c - nothing that a server repeats of the credentials shows. */
-#include "secrets.h"
+#include "http/secrets.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 static void expect(const rpp_settings *settings, const char *before, const char *after)

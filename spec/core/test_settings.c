@@ -1,9 +1,9 @@
 /* test_settings.c - what setters take, keep and complain of. */
-#include "settings.h"
+#include "settings/settings.h"
 
 #include <math.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 static rpp_mistakes mistakes;

@@ -1,6 +1,6 @@
 /* test_settings_check.c - what only the whole can tell. */
-#include "alloc.h"
-#include "settings.h"
+#include "base/alloc.h"
+#include "settings/settings.h"
 #include "test.h"
 
 static rpp_mistakes mistakes;
@@ -95,6 +95,35 @@ TEST(the_directory_backend_needs_one)
         (const char *const[]){"backend", "directory", "directory", "/tmp/x", "server_address", "nowhere", NULL});
     CHECK_STR(check(s), "");
     rpp_settings_free(s);
+}
+
+TEST(a_directory_means_its_backend)
+{
+    rpp_settings *s = settings_with((const char *const[]){"directory", "/tmp/x", NULL});
+    CHECK_STR(check(s), "");
+    CHECK_INT(s->backend, RPP_BACKEND_DIRECTORY);
+    CHECK_STR(check(s), "");
+    rpp_settings_free(s);
+
+    s = rpp_settings_new();
+    CHECK_OK(rpp_settings_set_string(s, "directory", "", 0, &mistakes));
+    CHECK_STR(check(s), "");
+    CHECK_INT(s->backend, RPP_BACKEND_PYROSCOPE);
+    rpp_settings_free(s);
+}
+
+TEST(a_directory_goes_with_no_other_backend)
+{
+    static const char *const others[] = {"pyroscope", "pyroscope_ingest", "parca", "http",
+                                         "pyroscope,pyroscope_ingest"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        rpp_settings *s = settings_with((const char *const[]){"directory", "/tmp/x", "backend", others[i], NULL});
+        char expected[128];
+        snprintf(expected, sizeof expected,
+                 "directory must come with backend directory, or without a backend, got backend %s", others[i]);
+        CHECK_STR(check(s), expected);
+        rpp_settings_free(s);
+    }
 }
 
 TEST(credentials_come_whole)
@@ -209,6 +238,44 @@ TEST(vm_state_frames_follow_the_backend_unless_given)
     CHECK_STR(check(s), "");
     CHECK(!s->vm_state_frames);
     rpp_settings_free(s);
+}
+
+TEST(an_interval_that_pyroscope_never_takes_is_refused)
+{
+    static const char *const pyroscopes[] = {"pyroscope", "pyroscope_ingest", "pyroscope,pyroscope_ingest"};
+    for (size_t i = 0; i < 3; i++) {
+        rpp_settings *s =
+            settings_with((const char *const[]){"backend", pyroscopes[i], "upload_interval", "3600", NULL});
+        CHECK_STR(check(s), "upload_interval must be at most 1800 seconds, as Pyroscope takes no profile that is older "
+                            "than an hour, got 3600");
+        CHECK_OK(rpp_settings_set_text(s, "upload_interval", "1800", NULL, &mistakes));
+        CHECK_STR(check(s), "");
+        CHECK_OK(rpp_settings_set_text(s, "upload_interval", "3600", NULL, &mistakes));
+        CHECK_OK(rpp_settings_set_text(s, "backend", "parca", NULL, &mistakes));
+        CHECK_STR(check(s), "");
+        rpp_settings_free(s);
+    }
+}
+
+TEST(slow_is_a_percentile_or_a_number_of_seconds)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } good[] = {{"p95", 0}, {"0.5", 500000000}, {"1e-9", 1}, {"86400", UINT64_C(86400000000000)}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        rpp_settings *s = settings_with((const char *const[]){"slow_requests", good[i].text, NULL});
+        CHECK_STR(check(s), "");
+        CHECK_INT(s->slow_request_ns, good[i].ns);
+        rpp_settings_free(s);
+    }
+    static const char *const bad[] = {"p99", "0", "-1", "86401", "inf", "0.5s"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char expected[160];
+        snprintf(expected, sizeof expected,
+                 "slow_requests must be p95, or a number of seconds above 0 and at most 86400, got \"%s\"", bad[i]);
+        CHECK_STR(check_with("slow_requests", bad[i]), expected);
+    }
 }
 
 TEST(all_mistakes_are_told_at_once)

@@ -1,8 +1,8 @@
 /* test_silence.c - a word when samples stay away from a process that works; none when it waits. */
-#include "silence.h"
+#include "profile/silence.h"
 
-#include "clock.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "test.h"
 
 #define INTERVAL (10 * RPP_NS_PER_S)

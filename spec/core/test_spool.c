@@ -1,5 +1,5 @@
 /* test_spool.c - payloads outlive their process, are never in two hands, and keep to the room there is. */
-#include "spool.h"
+#include "spool/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,12 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "alloc.h"
-#include "clock.h"
-#include "log.h"
-#include "pairs.h"
-#include "spool_file.h"
-#include "stats.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "settings/pairs.h"
+#include "spool/spool_file.h"
 #include "test.h"
 
 #define AT         UINT64_C(1700000000000000000)
@@ -156,9 +156,9 @@ TEST(what_is_put_is_taken_whole_and_for_its_owner_only)
     struct stat status;
     char name[256], room[512], parent[160];
     set_up(&s);
-    CHECK(rpp_spool_may_hold(s.spool, s.now_ns)); /* not known yet */
+    CHECK_INT(rpp_spool_due_ns(s.spool, s.now_ns), 0); /* not known yet */
     CHECK_INT(take(&s), 0);
-    CHECK(!rpp_spool_may_hold(s.spool, s.now_ns));
+    CHECK(rpp_spool_due_ns(s.spool, s.now_ns) > 0);
     put(s.spool, 7);
     CHECK_INT(STAT(payloads_spooled), 1);
     CHECK_INT(STAT(spool_files), 1);
@@ -173,7 +173,7 @@ TEST(what_is_put_is_taken_whole_and_for_its_owner_only)
     CHECK_INT(status.st_mode & 07777, 0600);
     CHECK_INT(STAT(spool_bytes), status.st_size);
 
-    CHECK(rpp_spool_may_hold(s.spool, s.now_ns));
+    CHECK_INT(rpp_spool_due_ns(s.spool, s.now_ns), 0);
     rpp_payload *payload = rpp_spool_take(s.spool, s.now_ns);
     CHECK(payload);
     CHECK_INT(payload->length, 100);
@@ -198,12 +198,11 @@ TEST(the_oldest_comes_first_whoever_put_it)
     rpp_spool *other = rpp_spool_new(s.settings);
     for (uint64_t i = 0; i < 300; i++) put(i % 2 ? s.spool : other, 1 + i * 77 % 300);
     for (uint64_t i = 1; i <= 300; i++) {
-        CHECK(rpp_spool_may_hold(s.spool, s.now_ns));
+        CHECK_INT(rpp_spool_due_ns(s.spool, s.now_ns), 0);
         CHECK_INT(take_away(&s), i);
     }
     CHECK_INT(take(&s), 0);
-    CHECK(!rpp_spool_may_hold(s.spool, s.now_ns));
-    CHECK_INT(rpp_spool_next_look_ns(s.spool), UINT64_MAX);
+    CHECK_INT(rpp_spool_due_ns(s.spool, s.now_ns), UINT64_MAX);
     CHECK_INT(count_files(&s, "", NULL), 0);
     rpp_spool_free(other);
     tear_down(&s);
@@ -217,8 +216,8 @@ TEST(what_others_put_is_found_within_half_a_minute)
     rpp_spool *other = rpp_spool_new(s.settings);
     put(other, 1);
     rpp_spool_free(other);
-    CHECK(!rpp_spool_may_hold(s.spool, s.now_ns + 29 * RPP_NS_PER_S));
-    CHECK(rpp_spool_may_hold(s.spool, s.now_ns + 30 * RPP_NS_PER_S));
+    CHECK(rpp_spool_due_ns(s.spool, s.now_ns + 29 * RPP_NS_PER_S) > 0);
+    CHECK_INT(rpp_spool_due_ns(s.spool, s.now_ns + 30 * RPP_NS_PER_S), 0);
     CHECK_INT(take(&s), 1);
     tear_down(&s);
 }
@@ -231,12 +230,12 @@ TEST(what_is_claimed_is_nobody_elses_until_it_is_given_back)
     put(s.spool, 1);
     CHECK_INT(take(&s), 1);
     CHECK_INT(take_at(other, s.now_ns), 0);
-    CHECK_INT(rpp_spool_next_look_ns(other), s.now_ns + 30 * RPP_NS_PER_S); /* it may come back */
+    CHECK_INT(rpp_spool_due_ns(other, s.now_ns), s.now_ns + 30 * RPP_NS_PER_S); /* it may come back */
     rpp_spool_sending(s.spool);
     rpp_spool_sending(s.spool); /* once more is no more */
     CHECK_INT(count_files(&s, ".sending", NULL), 1);
     CHECK_INT(take_at(other, s.now_ns), 0);
-    CHECK_OK(rpp_spool_give_back(s.spool, (rpp_tries){5, 2}));
+    CHECK_OK(rpp_spool_give_back(s.spool, &(rpp_payload){.tries = {.begun = 5, .server_errors = 2}}));
     CHECK_INT(count_files(&s, ".ready", NULL), 1);
     CHECK_INT(STAT(payloads_unspooled), 0);
 
@@ -258,7 +257,7 @@ TEST(after_a_return_the_oldest_is_the_next)
     for (uint64_t i = 1; i <= 3; i++) put(s.spool, i);
     CHECK_INT(take_away(&s), 1);
     CHECK_INT(take(&s), 2);
-    CHECK_OK(rpp_spool_give_back(s.spool, (rpp_tries){1, 0}));
+    CHECK_OK(rpp_spool_give_back(s.spool, &(rpp_payload){.tries = {.begun = 1, .server_errors = 0}}));
     CHECK_INT(take_away(&s), 2);
     CHECK_INT(take_away(&s), 3);
     tear_down(&s);
@@ -285,7 +284,7 @@ static void *put_and_take(void *context)
         rpp_payload *payload = rpp_spool_take(self->spool, 1);
         if (!payload) continue;
         if (rpp_random_next(&random) % 3 == 0) {
-            CHECK_OK(rpp_spool_give_back(self->spool, (rpp_tries){1, 0}));
+            CHECK_OK(rpp_spool_give_back(self->spool, &(rpp_payload){.tries = {.begun = 1, .server_errors = 0}}));
         } else {
             atomic_fetch_add(&self->seen[payload->sequence], 1);
             if (i % 8) rpp_spool_sending(self->spool);
@@ -642,7 +641,7 @@ TEST(what_vanishes_while_it_is_sent_is_in_memory_only)
     CHECK_INT(take(&s), 1);
     CHECK_INT(rename(s.path, away), 0);
     rpp_spool_sending(s.spool);
-    CHECK_INT(rpp_spool_give_back(s.spool, (rpp_tries){1, 0}), RPP_IO);
+    CHECK_INT(rpp_spool_give_back(s.spool, &(rpp_payload){.tries = {.begun = 1, .server_errors = 0}}), RPP_IO);
     CHECK(!rpp_spool_has_claim(s.spool));
     CHECK_INT(STAT(payloads_unspooled), 1);
     CHECK_INT(rename(away, s.path), 0);

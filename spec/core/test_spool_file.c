@@ -1,8 +1,8 @@
 /* test_spool_file.c - names in order of age, and contents that are whole or refused. */
-#include "spool_file.h"
+#include "spool/spool_file.h"
 
-#include "alloc.h"
-#include "pairs.h"
+#include "base/alloc.h"
+#include "settings/pairs.h"
 #include "test.h"
 
 static rpp_pair items[] = {{"service_name", "shop"}, {"env", "prod"}};
@@ -18,9 +18,7 @@ static uint8_t *whole_file(size_t *length)
                            .duration_ns = 10,
                            .sequence = 12,
                            .samples = 3,
-                           .cpu_ns = UINT64_MAX,
-                           .wall_ns = 5,
-                           .tries = {7, 2}};
+                           .tries = {.begun = 7, .server_errors = 2, .alone = 3}};
     uint8_t *head;
     size_t head_length;
     CHECK_OK(rpp_spool_file_head(&payload, &labels, 4711, &head, &head_length));
@@ -52,10 +50,9 @@ TEST(what_is_written_is_read)
     CHECK_INT(payload->duration_ns, 10);
     CHECK_INT(payload->sequence, 12);
     CHECK_INT(payload->samples, 3);
-    CHECK_INT(payload->cpu_ns, UINT64_MAX);
-    CHECK_INT(payload->wall_ns, 5);
     CHECK_INT(payload->tries.begun, 7);
     CHECK_INT(payload->tries.server_errors, 2);
+    CHECK_INT(payload->tries.alone, 3);
     CHECK_INT(payload->pid, 4711);
     CHECK_INT(payload->due_ns, 0);
     CHECK_INT(payload->labels.count, 2);

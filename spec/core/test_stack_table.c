@@ -1,8 +1,8 @@
 /* test_stack_table.c - stacks stored once, compared with a plain list. */
-#include "stack_table.h"
+#include "sampling/stack_table.h"
 
-#include "alloc.h"
-#include "clock.h"
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "test.h"
 
 static const rpp_stack_limits roomy = {.max_locations = 100000, .max_stacks = 100000, .max_depth_total = 10000000};

@@ -1,5 +1,5 @@
 /* test_stats.c - every number has a name and a meaning, and counts. */
-#include "stats.h"
+#include "base/stats.h"
 
 #include <pthread.h>
 

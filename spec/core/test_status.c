@@ -1,5 +1,5 @@
 /* test_status.c - status codes have texts of their own. */
-#include "status.h"
+#include "base/status.h"
 
 #include "test.h"
 

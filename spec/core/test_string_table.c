@@ -1,7 +1,7 @@
 /* test_string_table.c - strings to ids and back. */
-#include "string_table.h"
+#include "pprof/string_table.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "test.h"
 
 static uint32_t intern(rpp_string_table *table, const char *text)

@@ -1,8 +1,9 @@
 /* test_upload_report.c - how many lines the log gets, and when. */
-#include "upload_report.h"
+#include "delivery/upload_report.h"
 
-#include "clock.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stats.h"
 #include "test.h"
 
 #define AT(seconds) ((1000 + (seconds)) * RPP_NS_PER_S)
@@ -74,5 +75,26 @@ TEST(an_outage_soon_after_another_is_told_when_it_lasts)
     CHECK_STR(told, "WIW");
     succeed(&report, 80);
     CHECK_STR(last, "[rperf-push] uploads to pyroscope work again, after 6 failed in 60.0 s");
+    rpp_log_set_sink(NULL, NULL);
+}
+
+static rpp_verdict ended_as[] = {RPP_VERDICT_ABORTED, RPP_VERDICT_UNCONFIRMED, RPP_VERDICT_RETRY};
+
+/* Told is what nobody else tells; the last error is that of what did not arrive. */
+TEST(a_try_that_the_end_broke_off_is_the_last_error_and_told_where_it_may_have_arrived)
+{
+    for (size_t i = 0; i < 3; i++) {
+        char error[RPP_LAST_ERROR_MAX];
+        rpp_upload_report report = begin();
+        rpp_payload payload = {.length = 1};
+        rpp_delivery delivery = {.attempt = {.end = RPP_END_ABORTED}, .message = "no answer"};
+        rpp_stats_reset();
+        rpp_upload_report_try(&report, &payload, &delivery, ended_as[i], AT(0), 1);
+        CHECK_STR(told, ended_as[i] == RPP_VERDICT_UNCONFIRMED ? "W" : "");
+        CHECK_INT(rpp_stats_last_error(error, sizeof error) > 0, ended_as[i] != RPP_VERDICT_RETRY);
+        CHECK_STR(error, ended_as[i] == RPP_VERDICT_RETRY ? "" : "no answer");
+        if (*told) CHECK(strstr(last, "failed: no answer; it may have been stored and is not sent again"));
+    }
+    rpp_stats_reset();
     rpp_log_set_sink(NULL, NULL);
 }

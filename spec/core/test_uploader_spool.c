@@ -1,5 +1,5 @@
 /* test_uploader_spool.c - an outage, an end and a death lose nothing that a disk can keep, and nothing arrives twice. */
-#include "uploader.h"
+#include "delivery/uploader.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -11,10 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "alloc.h"
-#include "log.h"
-#include "stats.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/stats.h"
 #include "test.h"
+#include "uploading.h"
 
 #define STAT(name) rpp_stats_get(RPP_STAT_##name)
 #define NUMBERS    2000u
@@ -26,6 +27,7 @@ typedef struct server {
     atomic_int answer; /* an HTTP status, or one of the above */
     atomic_uint stored[NUMBERS], tries, hanging, order[NUMBERS], stored_count;
     atomic_bool chaos;
+    atomic_uint bad, bad_tries; /* the number that is answered 429 */
 } server;
 
 static server *remote;
@@ -66,6 +68,10 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
     unsigned number = atomic_fetch_add(&remote->tries, 1);
     (void)deadline_ns;
     if (atomic_load(&remote->chaos)) answer = (int[]){WORKS, WORKS, IS_AWAY, WORKS, 503, IS_DEAF, 400}[number % 7];
+    if (payload->sequence == atomic_load(&remote->bad)) {
+        atomic_fetch_add(&remote->bad_tries, 1);
+        answer = 429;
+    }
     if (answer == IS_AWAY) {
         *delivery = (rpp_delivery){.attempt.end = RPP_END_NOT_SENT, .message = "could not connect"};
         return RPP_OK;
@@ -223,10 +229,10 @@ TEST(what_is_delivered_at_once_never_sees_the_disk)
     set_up(&s, NULL, &hand_clock);
     begin(&s);
     for (uint64_t i = 1; i <= 20; i++) push(&s, i);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
+    CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(5)));
     CHECK_INT(STAT(payloads_delivered), 20);
     CHECK_INT(STAT(payloads_spooled), 0);
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
     check_balance();
     end(&s);
     forget_spool(&s);
@@ -253,14 +259,14 @@ TEST(an_outage_of_hours)
 
     atomic_store(&remote->answer, WORKS);
     turn_clock(&s, 100 * RPP_NS_PER_S);
-    CHECK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(60)) != RPP_TIMEOUT);
+    CHECK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(60)) != RPP_TIMEOUT);
     CHECK_INT(STAT(payloads_delivered) + STAT(payloads_dropped_too_old), COUNT);
     unsigned delivered = (unsigned)STAT(payloads_delivered);
     CHECK(delivered >= (3300 - 100) / SECONDS - 1 && delivered <= 3300 / SECONDS);
     for (unsigned i = 0; i < delivered; i++) CHECK_INT(atomic_load(&remote->order[i]), COUNT - delivered + 1 + i);
     CHECK_INT(count_files(&s), 0);
     CHECK_INT(STAT(spool_files), 0);
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
     check_balance();
     end(&s);
     forget_spool(&s);
@@ -277,9 +283,9 @@ TEST(while_the_spool_is_sent_fresh_payloads_come_last)
     atomic_store(&remote->answer, WORKS);
     for (uint64_t i = 11; i <= 20; i++) push(&s, i);
     turn_clock(&s, 2 * RPP_NS_PER_S);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
+    CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(5)));
     for (unsigned i = 0; i < 20; i++) CHECK_INT(atomic_load(&remote->order[i]), i + 1);
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
     check_balance();
     end(&s);
     forget_spool(&s);
@@ -295,16 +301,123 @@ TEST(a_flush_waits_for_the_spool_and_tells_when_it_cannot_be_sent)
     begin(&s);
     push(&s, 1);
     CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 1));
-    CHECK_INT(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 50 * RPP_NS_PER_MS),
-              RPP_TIMEOUT);
+    CHECK_INT(flush_by(s.uploader, lost_so_far(s.uploader), rpp_monotonic_ns() + 50 * RPP_NS_PER_MS), RPP_TIMEOUT);
     atomic_store(&remote->answer, WORKS);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
+    CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_S));
     CHECK_INT(STAT(payloads_delivered), 1);
     atomic_store(&remote->answer, 400);
-    uint64_t lost_before = rpp_uploader_lost(s.uploader);
+    uint64_t lost_before = lost_so_far(s.uploader);
     push(&s, 2);
-    CHECK_INT(rpp_uploader_flush(s.uploader, lost_before, rpp_monotonic_ns() + 5 * RPP_NS_PER_S), RPP_IO);
-    CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
+    CHECK_INT(flush_by(s.uploader, lost_before, rpp_monotonic_ns() + 5 * RPP_NS_PER_S), RPP_IO);
+    CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
+    check_balance();
+    end(&s);
+    forget_spool(&s);
+}
+
+/* The thread is often about to say that nothing is left, having looked before the payload came. */
+TEST(a_flush_never_ends_before_what_was_pushed_is_delivered)
+{
+    enum { COUNT = 1500 };
+    scene s;
+    reset(WORKS);
+    set_up(&s, NULL, NULL);
+    atomic_store(&now_ns, rpp_realtime_ns());
+    begin(&s);
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        push(&s, i);
+        CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), rpp_monotonic_ns() + 60 * RPP_NS_PER_S));
+        CHECK_INT(STAT(payloads_delivered), i);
+    }
+    CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
+    check_balance();
+    end(&s);
+    forget_spool(&s);
+}
+
+TEST(one_payload_that_keeps_failing_stops_no_other_in_the_spool)
+{
+    scene s;
+    reset(IS_AWAY);
+    set_up(&s, NULL, &hand_clock);
+    s.options.backoff.max_alone = 5;
+    atomic_store(&remote->bad, 1);
+    begin(&s);
+    for (uint64_t i = 1; i <= 20; i++) push(&s, i);
+    CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 20));
+    atomic_store(&remote->answer, WORKS);
+    for (uint64_t i = 21; i <= 40; i++) {
+        push(&s, i);
+        for (int turns = 0; turns < 100 && STAT(payloads_delivered) < i - 1; turns++) {
+            turn_clock(&s, 10 * RPP_NS_PER_S);
+            usleep(20000);
+        }
+        CHECK_INT(STAT(payloads_delivered), i - 1);
+    }
+    for (int turns = 0; turns < 200 && !STAT(payloads_dropped_retries); turns++) {
+        turn_clock(&s, 10 * RPP_NS_PER_S);
+        usleep(20000);
+    }
+    CHECK_INT(STAT(payloads_dropped_retries), 1);
+    CHECK(atomic_load(&remote->bad_tries) >= 5 && atomic_load(&remote->bad_tries) <= 8);
+    for (unsigned i = 0; i < 39; i++) CHECK_INT(atomic_load(&remote->order[i]), i + 2);
+    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
+    CHECK_INT(count_files(&s), 0);
+    check_balance();
+    end(&s);
+    forget_spool(&s);
+}
+
+TEST(a_payload_that_keeps_failing_is_known_to_the_next_process)
+{
+    scene s;
+    reset(WORKS);
+    set_up(&s, NULL, &hand_clock);
+    atomic_store(&remote->bad, 1);
+    begin(&s);
+    push(&s, 1);
+    for (uint64_t i = 2; i <= 4; i++) {
+        CHECK(wait_for_stat(RPP_STAT_uploads_retried, i - 1));
+        push(&s, i);
+        turn_clock(&s, 100 * RPP_NS_PER_S);
+        CHECK(wait_for_stat(RPP_STAT_payloads_delivered, i - 1));
+    }
+    CHECK(wait_for_stat(RPP_STAT_uploads_retried, 4));
+    CHECK_OK(stop_by(s.uploader, in_seconds(1)));
+    end(&s);
+
+    set_up(&s, s.path, &hand_clock);
+    s.options.backoff.max_alone = 2;
+    begin(&s);
+    CHECK(wait_for_stat(RPP_STAT_payloads_dropped_retries, 1));
+    CHECK_OK(stop_by(s.uploader, in_seconds(1)));
+    check_balance();
+    end(&s);
+    forget_spool(&s);
+}
+
+TEST(with_a_spool_an_outage_of_500s_loses_nothing)
+{
+    enum { SECONDS = 10, COUNT = 60 };
+    scene s;
+    reset(500);
+    set_up(&s, NULL, &hand_clock);
+    s.options.backoff.max_alone = 10;
+    s.options.backoff.keeps_server_errors = true;
+    begin(&s);
+    for (uint64_t i = 1; i <= COUNT; i++) {
+        push(&s, i);
+        CHECK(wait_for_stat(RPP_STAT_payloads_spooled, i));
+        turn_clock(&s, SECONDS * RPP_NS_PER_S);
+    }
+    atomic_store(&remote->answer, WORKS);
+    for (unsigned i = 0; i < 200 && STAT(payloads_delivered) < COUNT; i++) {
+        turn_clock(&s, SECONDS * RPP_NS_PER_S);
+        usleep(10000);
+    }
+    CHECK_INT(STAT(payloads_delivered), COUNT);
+    CHECK_INT(STAT(payloads_dropped_retries), 0);
+    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
     check_balance();
     end(&s);
     forget_spool(&s);
@@ -318,7 +431,7 @@ TEST(a_500_is_tried_three_times_in_all_whoever_tries)
     begin(&s);
     push(&s, 1);
     CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 1));
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(1)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(1)));
     end(&s);
 
     set_up(&s, s.path, &hand_clock);
@@ -327,7 +440,7 @@ TEST(a_500_is_tried_three_times_in_all_whoever_tries)
     turn_clock(&s, 100 * RPP_NS_PER_S);
     CHECK(wait_for_stat(RPP_STAT_payloads_dropped_retries, 1));
     CHECK_INT(atomic_load(&remote->tries), 3);
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(1)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(1)));
     CHECK_INT(count_files(&s), 0);
     check_balance();
     end(&s);
@@ -345,7 +458,7 @@ TEST(what_was_sent_without_an_answer_leaves_the_spool)
     atomic_store(&remote->answer, IS_DEAF);
     turn_clock(&s, 2 * RPP_NS_PER_S);
     CHECK(wait_for_stat(RPP_STAT_payloads_unconfirmed, 1));
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(1)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(1)));
     CHECK_INT(count_files(&s), 0);
     check_balance();
     end(&s);
@@ -364,7 +477,7 @@ TEST(what_is_left_at_the_end_is_sent_by_the_next_process)
     for (uint64_t i = 1; i <= 5; i++) push(&s, i);
     CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 5));
     uint64_t start = rpp_monotonic_ns();
-    CHECK_OK(rpp_uploader_stop(s.uploader, start + 5 * RPP_NS_PER_S));
+    CHECK_OK(stop_by(s.uploader, start + 5 * RPP_NS_PER_S));
     CHECK(rpp_monotonic_ns() - start < RPP_NS_PER_S); /* it does not wait for a backend that is away */
     CHECK_INT(STAT(payloads_dropped_shutdown), 0);
     CHECK_INT(count_files(&s), 5);
@@ -375,7 +488,7 @@ TEST(what_is_left_at_the_end_is_sent_by_the_next_process)
     begin(&s);
     CHECK(wait_for_stat(RPP_STAT_payloads_delivered, 5));
     for (unsigned i = 0; i < 5; i++) CHECK_INT(atomic_load(&remote->order[i]), i + 1);
-    CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
+    CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
     CHECK_INT(count_files(&s), 0);
     check_balance();
     end(&s);
@@ -389,7 +502,7 @@ TEST(at_the_end_what_is_fresh_is_still_sent)
     set_up(&s, NULL, &hand_clock);
     for (uint64_t i = 1; i <= 5; i++) push(&s, i);
     begin(&s);
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(5)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
     CHECK_INT(STAT(payloads_delivered), 5);
     CHECK_INT(STAT(payloads_spooled), 0);
     check_balance();
@@ -411,7 +524,7 @@ TEST(what_a_stop_interrupts_stays)
         atomic_store(&remote->answer, HANGS);
         while (!atomic_load(&remote->hanging)) usleep(1000);
         push(&s, 2);
-        CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + 30 * RPP_NS_PER_MS));
+        CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + 30 * RPP_NS_PER_MS));
         CHECK_INT(STAT(payloads_dropped_shutdown), 0);
         CHECK_INT(count_files(&s), 2);
         check_balance();
@@ -427,7 +540,7 @@ TEST(without_a_start_the_rest_is_kept_as_well)
     set_up(&s, NULL, &hand_clock);
     push(&s, 1);
     s.uploader = rpp_uploader_new(&s.options, s.queue, &s.backend, &s.http);
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(1)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(1)));
     CHECK_INT(count_files(&s), 1);
     check_balance();
     end(&s);
@@ -471,8 +584,8 @@ TEST(what_killed_processes_had_arrives_once)
     live_and_die(s.path, 101);
     atomic_store(&remote->answer, WORKS);
     begin(&s);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), rpp_monotonic_ns() + 10 * RPP_NS_PER_S));
-    CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
+    CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), rpp_monotonic_ns() + 10 * RPP_NS_PER_S));
+    CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + RPP_NS_PER_S));
     CHECK_INT(STAT(payloads_delivered), 40);
     CHECK_INT(STAT(payloads_unspooled), 40);
     CHECK_INT(STAT(payloads_unconfirmed), 0);
@@ -504,9 +617,9 @@ TEST(what_the_disk_does_not_take_waits_in_memory)
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 2));
     CHECK(wait_for_stat(RPP_STAT_spool_errors, 2));
     CHECK_INT(STAT(payloads_spooled), 0);
-    CHECK_INT(rpp_payload_queue_count(s.queue), 4);
+    CHECK_INT(rpp_payload_queue_count(s.queue), 5);
     atomic_store(&remote->answer, WORKS);
-    CHECK_OK(rpp_uploader_flush(s.uploader, rpp_uploader_lost(s.uploader), in_seconds(5)));
+    CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(5)));
     CHECK_INT(STAT(payloads_delivered), 5);
 
     atomic_store(&remote->answer, IS_AWAY); /* and with room again it goes to disk */
@@ -517,7 +630,7 @@ TEST(what_the_disk_does_not_take_waits_in_memory)
     signal(SIGXFSZ, SIG_DFL);
     turn_clock(&s, 2 * RPP_NS_PER_S);
     CHECK(wait_for_stat(RPP_STAT_payloads_spooled, 1));
-    CHECK_OK(rpp_uploader_stop(s.uploader, in_seconds(0)));
+    CHECK_OK(stop_by(s.uploader, in_seconds(0)));
     check_balance();
     end(&s);
     forget_spool(&s);
@@ -532,7 +645,7 @@ TEST(without_a_disk_the_end_counts_what_is_left)
     begin(&s);
     for (uint64_t i = 1; i <= 3; i++) push(&s, i);
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
-    CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + 20 * RPP_NS_PER_MS));
+    CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + 20 * RPP_NS_PER_MS));
     CHECK_INT(STAT(payloads_dropped_shutdown), 3);
     check_balance();
     end(&s);
@@ -552,7 +665,7 @@ TEST(what_a_full_queue_drops_goes_to_the_spool)
     for (uint64_t i = 2; i <= 10; i++) push(&s, i);
     CHECK_INT(STAT(payloads_spooled), 6);
     CHECK_INT(STAT(payloads_dropped_queue_full), 0);
-    CHECK_OK(rpp_uploader_stop(s.uploader, rpp_monotonic_ns() + 20 * RPP_NS_PER_MS));
+    CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + 20 * RPP_NS_PER_MS));
     CHECK_INT(count_files(&s), 10);
     check_balance();
     end(&s);
@@ -573,8 +686,8 @@ static void *produce(void *context)
         push(self->s, number);
         if (number % 7 == 0) usleep(300);
         if (number % 50) continue;
-        rpp_status status = rpp_uploader_flush(self->s->uploader, rpp_uploader_lost(self->s->uploader),
-                                               rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
+        rpp_status status =
+            flush_by(self->s->uploader, lost_so_far(self->s->uploader), rpp_monotonic_ns() + 5 * RPP_NS_PER_MS);
         (void)status;
     }
     return NULL;
@@ -598,7 +711,7 @@ TEST(faults_producers_and_stops_of_three_chains_over_one_spool_lose_no_count)
     }
     for (unsigned i = 0; i < CHAINS; i++) {
         pthread_join(threads[i], NULL);
-        CHECK_OK(rpp_uploader_stop(scenes[i].uploader, rpp_monotonic_ns() + 60 * RPP_NS_PER_S));
+        CHECK_OK(stop_by(scenes[i].uploader, rpp_monotonic_ns() + 60 * RPP_NS_PER_S));
         if (i < CHAINS - 1) end(&scenes[i]);
     }
     CHECK_INT(STAT(payloads_sealed), CHAINS * EACH);

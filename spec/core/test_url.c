@@ -1,5 +1,5 @@
 /* test_url.c - which URLs pass, and what of them is shown. */
-#include "url.h"
+#include "settings/url.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* test_utf8.c - valid text stays, everything else becomes '?'. */
-#include "utf8.h"
+#include "base/utf8.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* test_waker.c - a wake is never lost, and a sleep has an end. */
-#include "waker.h"
+#include "base/waker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "test.h"
 
 #define FOREVER UINT64_MAX

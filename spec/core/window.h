@@ -5,9 +5,9 @@
 #ifndef RPP_TEST_WINDOW_H
 #define RPP_TEST_WINDOW_H
 
-#include "frame_names.h"
-#include "profile.h"
-#include "settings.h"
+#include "profile/profile.h"
+#include "sampling/frame_names.h"
+#include "settings/settings.h"
 #include "test.h"
 
 typedef struct test_window {

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require "zlib"
-require_relative "../support/pprof_messages"
+require_relative "../support/pprof_profile"
 require_relative "../support/working_process"
 
 # The directory backend in a program that runs.
@@ -28,7 +27,7 @@ RSpec.describe "Profiles as files" do
     it "are the newest, whole, and nobody else's to read" do
       wait_for_more(6)
       app.run("RperfPush.shutdown")
-      times = files.map { |path| PprofMessages::Profile.decode(Zlib.gunzip(File.binread(path))).time_nanos }
+      times = files.map { |path| PprofProfile.read(path).time_nanos }
       expect(times.size).to eq(3)
       expect(times).to eq(times.sort)
       expect(times.last).to be_within(20e9).of(Time.now.to_i * 1e9)

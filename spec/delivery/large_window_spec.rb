@@ -19,15 +19,15 @@ RSpec.describe "A large window" do
 
   after { double.stop }
 
-  it "of 60,000 samples arrives, in parts whose sums are the whole" do
-    stats, = program(60, 1000, double.url)
+  it "of 40,000 samples arrives, in parts whose sums are the whole" do
+    stats, = program(40, 1000, double.url)
     parts = double.accepted.sort_by(&:time_nanos)
     profiles = parts.map { |part| PprofProfile.from_message(part.profile) }
 
-    expect(stats["samples_encoded"]).to be > 60_000
+    expect(stats["samples_encoded"]).to be > 40_000
     expect(stats).to include("windows_sealed" => 1, "samples_overflowed" => 0, "payloads_sealed" => parts.size,
                              "payloads_delivered" => parts.size, "payloads_unconfirmed" => 0)
-    expect(parts.size).to be > 4
+    expect(parts.size).to be > 2
     expect(double.violations).to eq([])
     expect(parts.map { |part| part.profile.sample.size }).to all be <= 15_000
     expect(parts.map(&:bytes)).to all be <= 1.9 * 1024 * 1024
@@ -42,15 +42,15 @@ RSpec.describe "A large window" do
   it "that the server calls too large is dropped after one try, and the next one is sent" do
     app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => double.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60")
     double.fault(status: 429, message: "received message larger than max message size (5 vs. 4)")
-    expect(app.run("RperfPush.flush(timeout: 5)")).to be(false)
+    expect(app.run("RperfPush.flush(timeout: 30)")).to be(false)
     expect(app.stats).to include("payloads_dropped_rejected" => 1, "uploads_retried" => 0)
     expect(app.stats["last_error"]).to include("message size")
 
     double.fault(status: 429, message: "slow down")
     expect(app.run("RperfPush.flush(timeout: 1)")).to be(false)
-    expect(app.stats["uploads_retried"]).to be > 0
+    wait_until("a try") { app.stats["uploads_retried"].positive? }
     double.fault
-    expect(app.run("RperfPush.flush(timeout: 10)")).to be(true)
+    expect(app.run("RperfPush.flush(timeout: 40)")).to be(true)
     expect(app.stats).to include("payloads_dropped_rejected" => 1)
     expect(double.received.map(&:status).tally).to include(200)
   ensure

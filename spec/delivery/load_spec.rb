@@ -12,7 +12,7 @@ RSpec.describe "200 processes that start at once" do
     double = PyroscopeDouble::Remote.new("--rate", "1e9")
     program = File.expand_path("../support/fleet.rb", __dir__)
     command = [RbConfig.ruby, "-I", RubyProgram::LIB, program, count.to_s, interval.to_s, (3.2 * interval).to_s, double.url]
-    out, err, status = Class.new { include RubyProgram }.new.run_program(command, timeout: 120)
+    out, err, status = Class.new { include RubyProgram }.new.run_program(command, timeout: 300)
     raise err unless status.success?
 
     @starts = JSON.parse(out)
@@ -35,19 +35,19 @@ RSpec.describe "200 processes that start at once" do
     expect(@arrivals.values.map(&:size)).to all be_between(2, 5)
   end
 
-  it "send their first windows over the whole interval" do
+  it "send their first windows over the whole interval", :measures do
     firsts = tenths(@arrivals.values.map(&:first), interval)
     expect(firsts.max).to be < count / 4, firsts.inspect
     expect(firsts.count { |number| number > count / 50 }).to be >= 8, firsts.inspect
   end
 
-  it "go on so" do
+  it "go on so", :measures do
     seconds = tenths(@arrivals.values.map { |times| times[1] }, interval)
     expect(seconds.max).to be < count / 4, seconds.inspect
     expect(seconds.count { |number| number > count / 50 }).to be >= 8, seconds.inspect
   end
 
-  it "never crowd into a moment" do
+  it "never crowd into a moment", :measures do
     moments = @arrivals.values.flatten.group_by { |time| (time * 10).floor }.values.map(&:size)
     expect(moments.max).to be < count / 10
   end

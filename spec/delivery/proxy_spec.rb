@@ -47,11 +47,11 @@ RSpec.describe "A proxy" do
 
   def variables = %w[http_proxy https_proxy all_proxy no_proxy].flat_map { |name| [name, name.upcase] }
 
-  def set_environment(values) = app.run("ENV.update(#{values.inspect})")
+  def change_environment(values) = app.run("ENV.update(#{values.inspect})")
 
   # @return [:proxy, :direct, nil] the way that a window took; nil: it did not arrive
   def way(address, environment = {}, **settings)
-    set_environment(variables.to_h { |name| [name, nil] }.merge(environment))
+    change_environment(variables.to_h { |name| [name, nil] }.merge(environment))
     app.configure(server_address: address, tls_ca_file: @authority.file, **settings)
     proxied = @connect.requests.size # what the last configuration still had to send has gone
     arrived = server.taken.size
@@ -60,7 +60,7 @@ RSpec.describe "A proxy" do
     request = server.taken.drop(arrived).first
     request.headers["x-proxied"] || @connect.requests.size > proxied ? :proxy : :direct
   ensure
-    set_environment(variables.to_h { |name| [name, nil] })
+    change_environment(variables.to_h { |name| [name, nil] })
   end
 
   def forward = nginx.url(:forward).sub("//", "//me:pr0xy%3Apass@")

@@ -23,7 +23,7 @@ RSpec.describe "A spool" do
   # But for one that a process was killed while writing.
   def files = Dir["#{folder}/*"].grep_v(/\.writing\z/)
 
-  def wait_for_stats(app, what) = wait_until(what, timeout: 30, interval: 0.05) { app.stats.then { |stats| stats if yield stats } }
+  def wait_for_stats(app, what) = wait_until(what, timeout: 120, interval: 0.05) { app.stats.then { |stats| stats if yield stats } }
 
   # In the order in which they were taken.
   def arrived(worker) = double.accepted.select { |one| one.labels.include?(["worker", worker]) }
@@ -46,7 +46,7 @@ RSpec.describe "A spool" do
     double.fault
     heir = app("heir")
     stats = wait_for_stats(heir, "an empty spool") { |now| now["payloads_unspooled"] >= left.size }
-    wait_until("nothing else in the spool", timeout: 30) { files == ["#{folder}/notes.txt"] } # the heir has windows of its own
+    wait_until("nothing else in the spool", timeout: 120) { files == ["#{folder}/notes.txt"] } # the heir has windows of its own
     expect(arrived("killed").size + stats["payloads_unconfirmed"]).to eq(left.size - 1)
     expect(stats).to include("payloads_dropped_damaged" => 1, "payloads_unconfirmed" => be <= 1, "payloads_dropped_too_old" => 0)
     times = arrived("killed").map(&:time_nanos)
@@ -60,7 +60,7 @@ RSpec.describe "A spool" do
     expect(one.stats).to include("queue_payloads" => be <= 2, "spool_files" => be >= 7, "spool_bytes" => be_positive)
 
     double.fault
-    expect(one.run("RperfPush.flush(timeout: 30)")).to be(true), one.log
+    expect(one.run("RperfPush.flush(timeout: 60)")).to be(true), one.log
     one.run("RperfPush.shutdown")
     stats = one.stats
     expect(stats).to include("payloads_delivered" => stats["payloads_sealed"], "payloads_unspooled" => stats["payloads_spooled"],
@@ -81,7 +81,7 @@ RSpec.describe "A spool" do
 
     FileUtils.mv("#{tmpdir}/away", folder)
     double.fault
-    expect(one.run("RperfPush.flush(timeout: 30)")).to be(true), one.log
+    expect(one.run("RperfPush.flush(timeout: 60)")).to be(true), one.log
     wait_for_stats(one, "an empty spool") { |stats| stats["payloads_unspooled"] == stats["payloads_spooled"] && files.empty? }
     one.run("RperfPush.shutdown")
     expect(one.stats).to include("payloads_delivered" => one.stats["payloads_sealed"])

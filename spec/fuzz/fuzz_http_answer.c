@@ -9,9 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend.h"
-#include "clock.h"
+#include "backends/backend_kinds.h"
+#include "base/clock.h"
 #include "fuzz_input.h"
+#include "http/http_client.h"
 
 #define PATIENCE_NS (5 * RPP_NS_PER_S)
 
@@ -110,7 +111,8 @@ static void check_verdict(const rpp_delivery *delivery)
     rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
     uint64_t random = 1, due_ns = 0;
     const rpp_attempt *attempt = &delivery->attempt;
-    rpp_verdict verdict = rpp_backoff_decide(&policy, attempt, (rpp_tries){1, 1}, 1000, &random, &due_ns);
+    rpp_verdict verdict =
+        rpp_backoff_decide(&policy, attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 1000, &random, &due_ns);
     FUZZ_CHECK(attempt->end == RPP_END_ANSWERED || attempt->end == RPP_END_NOT_SENT ||
                attempt->end == RPP_END_NO_ANSWER);
     FUZZ_CHECK(attempt->end != RPP_END_ANSWERED || (attempt->http_status >= 200 && attempt->http_status <= 999));

@@ -67,7 +67,7 @@ static inline char *fuzz_text(fuzz_input *input, size_t max)
     return fuzz_bytes(input, max, &length);
 }
 
-/* Strict UTF-8, by another road than core/utf8.c: decode, and see whether the shortest form is what was there. */
+/* Strict UTF-8, by another road than core/base/utf8.c: decode, and see whether the shortest form is what was there. */
 static inline bool fuzz_is_utf8(const char *text, size_t length)
 {
     const uint8_t *bytes = (const uint8_t *)text;

@@ -1,10 +1,10 @@
 /* fuzz_pprof_encoder.c - a profile of any samples, encoded in one or two parts, decoded again: what a reader finds is what a
  * plain list of the samples adds up to, row by row, frame by frame, label by label.
  */
+#include "decoded_pprof.h"
 #include "fuzz_input.h"
 #include "label_model.h"
-#include "pprof_decoder.h"
-#include "pprof_encoder.h"
+#include "pprof/pprof_encoder.h"
 
 #define FRAMES_MAX 12
 #define SETS_MAX   12
@@ -139,15 +139,11 @@ static bool is_taken(size_t set, const model_text *key)
 
 static void expect_labels(void)
 {
-    static const char *const states[RPP_STATE_COUNT][2] = {[RPP_STATE_BLOCKED] = {"%GVL", "blocked"},
-                                                           [RPP_STATE_WAITING] = {"%GVL", "wait"},
-                                                           [RPP_STATE_GC_MARKING] = {"%GC", "mark"},
-                                                           [RPP_STATE_GC_SWEEPING] = {"%GC", "sweep"}};
     size_t most = world.options.legal_label_names ? 26 : SIZE_MAX; /* 30 names a series, ours among them */
     label_model model;
     label_model_init(&model, world.settings, world.options.legal_label_names);
     for (int i = 0; i < RPP_STATE_COUNT; i++) {
-        const char *key = states[i][0], *value = states[i][1];
+        const char *key = rpp_state_names[i].key, *value = rpp_state_names[i].value;
         plain_label *label = &world.state_labels[i];
         bool sent =
             key && label_model_apply(&model, (rpp_label){key, value, (uint32_t)strlen(key), (uint32_t)strlen(value)},
@@ -186,13 +182,10 @@ static void check_frame(const decoded_frame *found, uint32_t frame, uint32_t lin
 
 static void check_stack(const decoded_sample *sample, const plain_row *row)
 {
-    static const uint32_t leaves[RPP_STATE_COUNT] = {[RPP_STATE_BLOCKED] = RPP_FRAME_GVL_BLOCKED,
-                                                     [RPP_STATE_WAITING] = RPP_FRAME_GVL_WAIT,
-                                                     [RPP_STATE_GC_MARKING] = RPP_FRAME_GC_MARKING,
-                                                     [RPP_STATE_GC_SWEEPING] = RPP_FRAME_GC_SWEEPING};
-    size_t at = 0, leaf = world.options.vm_state_frames && leaves[row->state];
+    uint32_t frame = world.options.vm_state_frames ? rpp_state_frame(row->state) : (uint32_t)RPP_FRAME_NONE;
+    size_t at = 0, leaf = frame != RPP_FRAME_NONE;
     FUZZ_CHECK(sample->depth >= leaf + 1);
-    if (leaf) check_frame(&sample->frames[at++], leaves[row->state], 0);
+    if (leaf) check_frame(&sample->frames[at++], frame, 0);
     for (uint32_t i = 0; i < row->depth; i++) {
         const rpp_frame_name *named = rpp_frame_names_get(world.names, row->stack[i].frame);
         if (named && named->hidden) continue;
@@ -244,7 +237,8 @@ static void check_header(const decoded_profile *profile, uint64_t offset_ns)
     }
     decoded_numbers(profile->types.items[0], type);
     decoded_numbers(profile->period_type, period_type);
-    FUZZ_CHECK(type[1] == period_type[1] && type[2] == period_type[2] && profile->default_type == type[1]);
+    FUZZ_CHECK(type[2] == period_type[2] && profile->default_type == type[1]);
+    FUZZ_CHECK(decoded_is(decoded_string(profile, period_type[1]), "cpu", 3));
     FUZZ_CHECK(profile->time_nanos == TIME_NS + offset_ns && profile->duration_nanos == 10 && profile->period == 7);
     decoded_numbers(profile->mappings.items[0], mapping);
     FUZZ_CHECK(mapping[1] == 1 && mapping[5] && mapping[7] && mapping[8] && mapping[9]);

@@ -3,9 +3,9 @@
  */
 #include <time.h>
 
-#include "backoff.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "fuzz_input.h"
+#include "http/backoff.h"
 
 #define HOUR_S 3600u
 

@@ -4,8 +4,9 @@
 #include <strings.h>
 
 #include "fuzz_input.h"
-#include "options.h"
-#include "pairs.h"
+#include "settings/options.h"
+#include "settings/pairs.h"
+#include "settings/settings.h"
 
 /* Put into whatever must never show. */
 #define SECRET "S3cr3tS3cr3t"
@@ -66,8 +67,9 @@ static void check_good(const rpp_settings *settings)
     FUZZ_CHECK(fuzz_is_utf8(settings->application_name, strlen(settings->application_name)));
     FUZZ_CHECK(settings->frequency >= 1 && settings->frequency <= 1000);
     FUZZ_CHECK(settings->mode && !(settings->mode & ~(RPP_MODE_CPU | RPP_MODE_WALL)));
-    FUZZ_CHECK(settings->backend >= RPP_BACKEND_PYROSCOPE && settings->backend <= RPP_BACKEND_DIRECTORY);
-    FUZZ_CHECK(settings->backend != RPP_BACKEND_DIRECTORY || (settings->directory && *settings->directory));
+    FUZZ_CHECK(settings->backend >= RPP_BACKEND_PYROSCOPE && settings->backend <= RPP_BACKEND_PYROSCOPE_OR_INGEST);
+    bool has_directory = settings->directory && *settings->directory;
+    FUZZ_CHECK((settings->backend == RPP_BACKEND_DIRECTORY) == has_directory);
     FUZZ_CHECK(settings->overhead_limit > 0 && settings->overhead_limit <= 1);
     FUZZ_CHECK(settings->upload_interval_ns && settings->upload_timeout_ns && settings->shutdown_timeout_ns);
     FUZZ_CHECK(settings->upload_interval_ns <= UINT64_C(86400) * 1000000000);

@@ -1,6 +1,6 @@
 /* fuzz_stack_table.c - the stack table against a plain list: same ids, same rows, same limits, whatever comes. */
 #include "fuzz_input.h"
-#include "stack_table.h"
+#include "sampling/stack_table.h"
 
 #define STACKS_MAX    512
 #define DEPTH_MAX     16

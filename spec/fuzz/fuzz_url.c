@@ -3,11 +3,11 @@
  */
 #include <curl/curl.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "fuzz_input.h"
-#include "http_client.h"
-#include "http_url.h"
-#include "url.h"
+#include "http/http_client.h"
+#include "http/http_url.h"
+#include "settings/url.h"
 
 #define SECRET "S3cr3tS3cr3t"
 

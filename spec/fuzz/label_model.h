@@ -6,8 +6,8 @@
 #define RPP_LABEL_MODEL_H
 
 #include "fuzz_input.h"
-#include "label_sets.h"
-#include "settings.h"
+#include "sampling/label_sets.h"
+#include "settings/settings.h"
 
 #define MODEL_TEXT_MAX 512
 
@@ -82,6 +82,9 @@ static inline bool label_model_apply(label_model *model, rpp_label label, model_
     *value = model_text_of(label.value, label.value_length);
     if (!name->length || (name->length >= 2 && name->bytes[0] == '_' && name->bytes[1] == '_')) return false;
     if (model_find(&model->settings->label_deny, &key) || model_find(&model->settings->label_deny, name)) return false;
+
+    const model_text span = model_text_of("span_id", 7), trace = model_text_of("trace_id", 8);
+    if (model_same(name, &span) || model_same(name, &trace)) return true;
 
     size_t values = 0;
     for (size_t i = 0; i < model->seen_count; i++) {

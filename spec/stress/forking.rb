@@ -13,7 +13,7 @@ require "timeout"
 
 class Forking
   THREADS = 3
-  CHILD_PATIENCE = 20
+  CHILD_PATIENCE = 60
   KINDS = %i[fork fork_in_fiber fork_that_starts_threads fork_that_uploads fork_twice popen system spawn daemon].freeze
   # What goes through the whole life of a session waits for the slow server.
   RARELY = { fork_that_uploads: 10, daemon: 5 }.freeze

@@ -9,7 +9,7 @@ require_relative "backend_double/faults"
 require_relative "backend_double/http_server"
 require_relative "backend_double/received"
 
-module BackendDouble # rubocop:disable Style/Documentation -- above
+module BackendDouble
   attr_reader :faults
 
   # @return [String] what goes into server_address

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require "socket"
 require "tmpdir"
+require_relative "held_port"
 
 # A real backend, if there is one: a program to be started here, on loopback and for as long as it is needed, or a server
 # that runs already. Each kind says its NAME, its HINT, how to ask whether it is ready, and how its program is called.
@@ -71,6 +71,7 @@ class BackendServer
     return unless pid
 
     end_process
+    @ports.each(&:release)
     @pid = nil
     @url = nil
     FileUtils.rm_rf(@folder)
@@ -80,7 +81,8 @@ class BackendServer
 
   def launch
     @folder = Dir.mktmpdir("#{self.class::NAME.downcase}-")
-    port, *others = free_ports(self.class::PORTS)
+    @ports = Array.new(self.class::PORTS) { HeldPort.new }
+    port, *others = @ports.map(&:number)
     @pid = Process.spawn(@program, *arguments(port, *others), chdir: @folder, in: File::NULL, %i[out err] => log)
     @url = "http://127.0.0.1:#{port}"
   end
@@ -114,13 +116,5 @@ class BackendServer
     end
   rescue Errno::ESRCH, Errno::ECHILD
     nil
-  end
-
-  # All held at once, so that they differ.
-  def free_ports(count)
-    servers = Array.new(count) { TCPServer.new("127.0.0.1", 0) }
-    servers.map { |server| server.addr[1] }
-  ensure
-    servers&.each(&:close)
   end
 end

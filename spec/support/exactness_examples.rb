@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "exactness_run"
+require_relative "windows_in_a_row"
 
 # What holds whatever goes wrong, of a run in @run.
 RSpec.shared_examples "exact delivery" do
@@ -19,8 +20,8 @@ RSpec.shared_examples "exact delivery" do
     end
   end
 
-  it "has met most faults" do
-    expect(@run.faults.size).to be > 4
+  it "has met faults of several kinds" do
+    expect(@run.faults.size).to be > 2
     expect(@run.accounts.sum { |account| account[:uploads_retried] }).to be > 0
     expect(@run.accounts.sum { |account| account[:payloads_delivered] }).to be > @run.accounts.size
   end
@@ -53,10 +54,7 @@ RSpec.shared_examples "windows that arrive once or are counted" do |seconds|
 
   it "has windows that meet without gap or overlap" do
     whole = @run.accounts.select { |account| account.windows.size == account.sealed && account[:windows_empty].zero? }
-    whole.each do |account|
-      gaps = account.windows.each_cons(2).map { |one, other| other.time_nanos - one.end_nanos }
-      expect(gaps.map(&:abs).max).to be < 1_000_000
-    end
+    expect(whole.map(&:windows)).to all(satisfy { |windows| WindowsInARow.possible?(windows) })
   end
 end
 

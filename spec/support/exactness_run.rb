@@ -42,7 +42,7 @@ class ExactnessRun
     def times_stored = sightings.count(&:accepted?)
     def profile = sightings.first.profile
     def samples = profile.sample.size
-    def end_nanos = time_nanos + profile.duration_nanos
+    def duration_nanos = profile.duration_nanos
 
     def sum(type)
       index = profile.sample_type.index { |one| profile.string_table[one.type] == type.to_s }
@@ -108,19 +108,23 @@ class ExactnessRun
   end
 
   def misbehave
+    suffer({ status: 503 }, 2.5) # each process has a window meanwhile, so that something is sent again
     stop = now + @seconds
     next_death = now + 4
     while now < stop
-      fault = FAULTS.sample(random: @random)
-      @double.fault(**fault)
-      @faults[fault] += 1
-      @timeline << [Time.now, fault]
-      sleep(@random.rand(0.2..1.2))
+      suffer(FAULTS.sample(random: @random), @random.rand(0.2..1.2))
       next unless @kill && now > next_death
 
       kill
       next_death = now + @random.rand(2.0..5.0)
     end
+  end
+
+  def suffer(fault, seconds)
+    @double.fault(**fault)
+    @faults[fault] += 1
+    @timeline << [Time.now, fault]
+    sleep(seconds)
   end
 
   def kill
@@ -134,7 +138,7 @@ class ExactnessRun
 
   # All that waits is sent before the first one ends, lest one leaves to another what the account then misses.
   def finish
-    wait_until("an empty spool", timeout: 90, interval: 0.2) { flush && Dir.empty?(@spool) } if @spool
+    wait_until("an empty spool", timeout: 180, interval: 0.2) { flush && Dir.empty?(@spool) } if @spool
     @processes.transform_values { |process| process.run("RperfPush.shutdown; RperfPush.stats") }
   end
 

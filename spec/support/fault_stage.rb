@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "json"
 require "time"
 require "tmpdir"
 require_relative "certificates"
+require_relative "held_port"
 require_relative "nginx"
 require_relative "scripted_server"
 
@@ -16,16 +18,16 @@ class FaultStage
   Scene = Struct.new(:mends, :settings)
 
   # name => Scene
-  SCENES = {} # rubocop:disable Style/MutableConstant -- filled below
+  SCENES = {}
 
   # @param mends [Boolean] whether mend helps
   # @yieldreturn [Hash] the settings that lead to it
   def self.scene(name, mends: true, &settings) = SCENES[name] = Scene.new(mends, settings)
 
   PATIENCE = { upload_timeout: 0.6 }.freeze # where the answer never comes
-  STATUSES = [400, 403, 404, 415, 422, 429, 500, 501, 503].freeze # the others come about by themselves
+  STATUSES = [400, 403, 404, 415, 422, 429, 500, 501, 503, 507, 520, 521, 524, 530].freeze # the others come about by themselves
 
-  scene("nothing listens there", mends: false) { at("http://127.0.0.1:#{TCPServer.open("127.0.0.1", 0) { |closed| closed.addr[1] }}") }
+  scene("nothing listens there", mends: false) { at("http://127.0.0.1:#{closed_port}") }
   scene("its name is not known", mends: false) { at("http://pyroscope.invalid:4040") }
   scene("nobody takes the connection", mends: false) { at("http://127.0.0.1:#{full_backlog}", **PATIENCE) }
 
@@ -40,8 +42,8 @@ class FaultStage
 
   scene("it hangs before the answer") { answering(**PATIENCE) { |socket| hang(socket) } }
   scene("it hangs in the status line") { answering(**PATIENCE) { |socket| socket.write("HTTP/1.1 2") && hang(socket) } }
-  scene("it hangs in the body of a 503") do
-    answering(**PATIENCE) { |socket| socket.write("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 9\r\n\r\nbusy") && hang(socket) }
+  scene("it hangs in the body of a 503") do # of which the head must come in time
+    answering(upload_timeout: 3) { |socket| socket.write("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 9\r\n\r\nbusy") && hang(socket) }
   end
   scene("it hangs after the answer") { answering { |socket| socket.write(ScriptedServer::OK) && hang(socket) } }
   scene("it reads one byte a second", mends: false) { at(slow_reader.url, **PATIENCE) }
@@ -70,6 +72,12 @@ class FaultStage
   scene("status 429 that speaks of the message's size") do
     answering { |socket| plain(socket, "429 Too Many", text: "received message larger than max message size") }
   end
+  { "status 500 that says internal" => %w[internal no\ space\ left],
+    "status 500 that says invalid_argument" => %w[invalid_argument no\ labels],
+    "status 500 of an Alloy whose second target failed" => ["internal", "unable to append series {} to appendable 1: refused"] }.each do |name, (code, message)|
+    scene(name) { answering { |socket| plain(socket, "500 Oh", text: JSON.generate(code:, message:)) } }
+  end
+  scene("a 200 with a login page") { at("#{nginx.url(:plain)}/login") }
   scene("a redirect to another host") { at("#{nginx.url(:plain)}/redirect", auth_token: "t0psecret") }
   scene("a proxy asks for a password") { at(server.url, proxy: nginx.url(:proxy)) }
   scene("a proxy asks for a password on the way to TLS", mends: false) do
@@ -91,6 +99,7 @@ class FaultStage
     @slow_reader = ScriptedServer.new { |socket| sleep 1 while socket.readpartial(1) }
     @shut_proxy = ScriptedServer.new { |socket| ScriptedServer::Request.read(socket) && plain(socket, "407 Who Is There") }
     @nginx = Nginx.new { |nginx| servers(nginx) }
+    @closed_port = HeldPort.new
     @backlogs = []
   end
 
@@ -113,7 +122,7 @@ class FaultStage
 
   private
 
-  attr_reader :nginx, :rude, :slow_reader, :shut_proxy
+  attr_reader :nginx, :rude, :slow_reader, :shut_proxy, :closed_port
 
   # While this file exists nginx misbehaves.
   def broken = "#{@folder}/broken"
@@ -165,6 +174,7 @@ class FaultStage
         #{locations.map { |name, code| "location /#{name}/ { if (-f #{broken}) { #{code} } proxy_pass #{server.url}/; }" }.join("\n  ")}
         location /private/ { auth_basic private; auth_basic_user_file #{@folder}/nobody; }
         location /narrow/ { client_max_body_size 1; proxy_pass #{server.url}/; }
+        location /page/ { default_type text/html; return 200 "<html>Sign in</html>"; }
         location /nobody/ { proxy_pass http://127.0.0.1:1/; }
         location /504/ { proxy_read_timeout 300ms; proxy_pass #{server.url}/; }
       }
@@ -178,7 +188,7 @@ class FaultStage
 
   # path => what nginx does there while it is broken
   def locations
-    inner = { "401" => "private", "413" => "narrow", "502" => "nobody" }
+    inner = { "401" => "private", "413" => "narrow", "502" => "nobody", "login" => "page" }
     STATUSES.to_h { |status| [status, "return #{status};"] }
             .merge(inner.to_h { |name, place| [name, "rewrite ^/#{name}/(.*)$ /#{place}/$1 last;"] })
             .merge("redirect" => "return 301 #{other.url}/elsewhere;")

@@ -11,12 +11,14 @@ require "rperf_push"
 
 count, interval, seconds = ARGV.first(3).map { |text| Float(text) }
 reader, writer = IO.pipe
+present, say_present = IO.pipe
 barrier, open_barrier = IO.pipe
 
 children = Array.new(count.to_i) do |number|
   fork do
     reader.close
     open_barrier.close
+    say_present.close
     barrier.read # until all are there
     started = Process.clock_gettime(Process::CLOCK_REALTIME)
     RperfPush.configure! do |config|
@@ -32,7 +34,8 @@ children = Array.new(count.to_i) do |number|
   end
 end
 writer.close
-sleep 1
+say_present.close
+present.read
 open_barrier.close
 puts JSON.generate(reader.each_line.map { |line| Float(line) })
 children.each { |child| Process.wait(child) }

@@ -3,6 +3,7 @@
 require "fileutils"
 require "socket"
 require "tmpdir"
+require_relative "held_port"
 
 # A real nginx on loopback, for as long as a test needs it, with a folder of its own.
 #
@@ -28,7 +29,7 @@ class Nginx
 
   # @param name [Symbol] of the port
   # @return [String] what goes behind `listen`
-  def listen(name) = "127.0.0.1:#{@ports[name] ||= free_port}"
+  def listen(name) = "127.0.0.1:#{@ports[name] ||= HeldPort.new}"
 
   def url(name, scheme: "http", host: "127.0.0.1") = "#{scheme}://#{host}:#{@ports.fetch(name)}"
 
@@ -69,7 +70,7 @@ class Nginx
     @pid = Process.spawn(PROGRAM, "-p", folder, "-c", "#{folder}/nginx.conf", "-e", "#{folder}/error.log",
                          in: File::NULL, %i[out err] => "#{folder}/output")
     deadline = now + 30
-    until @ports.each_value.all? { |port| open?(port) }
+    until @ports.each_value.all? { |port| open?(port.number) }
       raise "nginx ended:\n#{File.read("#{folder}/output")}" if Process.wait(@pid, Process::WNOHANG)
       raise "nginx does not listen:\n#{error_log}" if now > deadline
 
@@ -85,6 +86,4 @@ class Nginx
   rescue Errno::ECONNREFUSED
     false
   end
-
-  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 end

@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require "time"
-require "zlib"
 require_relative "backend_client"
-require_relative "pprof_messages"
 
 # Reads back from Parca what was written to it.
 class ParcaClient < BackendClient
@@ -49,9 +47,7 @@ class ParcaClient < BackendClient
     start, finish = times_of(**times).values_at("start", "end")
     answer = get("/query", "mode" => "MODE_MERGE", "report_type" => "REPORT_TYPE_PPROF", "merge.query" => type + selector,
                            "merge.start" => start, "merge.end" => finish)
-    raw = answer.fetch("pprof").unpack1("m")
-    raw = Zlib.gunzip(raw) if raw.start_with?("\x1F\x8B".b)
-    PprofProfile.from_message(PprofMessages::Profile.decode(raw))
+    PprofProfile.from_bytes(answer.fetch("pprof").unpack1("m"))
   rescue Error => e
     raise unless e.status == 404
   end

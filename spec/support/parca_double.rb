@@ -22,7 +22,7 @@ require_relative "parca_double/querier"
 require_relative "parca_double/storage"
 require_relative "parca_double/write_service"
 
-class ParcaDouble # rubocop:disable Style/Documentation -- above
+class ParcaDouble
   API = "/api/profiles"
   WRITE = "#{API}/writeraw".freeze
   GRPC_CODES = {

@@ -1,6 +1,10 @@
 # frozen_string_literal: true
 
-# A pprof profile with its indices resolved, for reading: plain Ruby, no protobuf.
+require "zlib"
+require_relative "pprof_messages"
+
+# A pprof profile with its indices resolved, for reading: the one reader of the specs, the benchmarks and the demo. It
+# decodes with a library, and shares nothing with the encoder under test.
 #
 # Stacks run from the leaf to the root, as in pprof.
 class PprofProfile
@@ -9,6 +13,15 @@ class PprofProfile
 
   attr_reader :sample_types, :samples, :mappings, :time_nanos, :duration_nanos, :period_type, :period,
               :default_sample_type, :comments
+
+  # @param path [String]
+  def self.read(path) = from_bytes(File.binread(path))
+
+  # @param bytes [String] as it is in a file, or on its way to a server: gzipped or not
+  def self.from_bytes(bytes)
+    bytes = Zlib.gunzip(bytes) if bytes.start_with?("\x1F\x8B".b)
+    from_message(PprofMessages::Profile.decode(bytes))
+  end
 
   # @param hash [Hash] a profile as the JSON mapping of protobuf has it (camelCase keys, 64 bit numbers as text)
   def self.from_json(hash)

@@ -2,9 +2,7 @@
 
 require "json"
 require "rbconfig"
-require "zlib"
 require_relative "burner"
-require_relative "pprof_messages"
 require_relative "pprof_profile"
 require_relative "helpers/ruby_program"
 
@@ -19,7 +17,9 @@ require_relative "helpers/ruby_program"
 class ProfiledProgram
   LIB = RubyProgram::LIB
   PRELUDE = File.expand_path("profiled_program/prelude.rb", __dir__)
-  DEFAULTS = { backend: "directory", application_name: "program", upload_interval: 1, frequency: 99, engine: "signal" }.freeze
+  # Without a budget: on a slow machine it would make ticks fewer, and what is to be seen could be missed.
+  DEFAULTS = { backend: "directory", application_name: "program", upload_interval: 1, frequency: 99, engine: "signal",
+               overhead_limit: 1 }.freeze
 
   # One row of one window's profile.
   Sample = Struct.new(:window, :frames, :cpu, :wall, :labels, :thread) do
@@ -39,7 +39,7 @@ class ProfiledProgram
   # @param arguments [Array<String>] of the interpreter
   # @param options [Hash] of RperfPush.configure
   # @return [ProfiledProgram]
-  def self.run(program, folder:, arguments: [], env: {}, timeout: 60, prefix: [], **options)
+  def self.run(program, folder:, arguments: [], env: {}, timeout: 180, prefix: [], **options)
     run_folder = Dir.mktmpdir("run-", folder)
     script, truth, profiles = %w[program.rb truth.json profiles].map { |name| File.join(run_folder, name) }
     File.write(script, program)
@@ -57,7 +57,7 @@ class ProfiledProgram
     @truth = truth
     @log = log
     @status = status
-    @windows = files.map { |file| read(file) }.sort_by(&:time_nanos)
+    @windows = files.map { |file| PprofProfile.read(file) }.sort_by(&:time_nanos)
     @samples = @windows.flat_map { |window| samples_of(window) }
   end
 
@@ -96,10 +96,6 @@ class ProfiledProgram
   private
 
   def pick(&wanted) = wanted ? samples.select(&wanted) : samples
-
-  def read(file)
-    PprofProfile.from_message(PprofMessages::Profile.decode(Zlib.gunzip(File.binread(file))))
-  end
 
   def samples_of(window)
     cpu, wall = %w[cpu wall].map { |type| window.sample_types.index { |name, _| name == type } }

@@ -22,7 +22,7 @@ require_relative "pyroscope_double/querier"
 require_relative "pyroscope_double/rate_bucket"
 require_relative "pyroscope_double/storage"
 
-class PyroscopeDouble # rubocop:disable Style/Documentation -- above
+class PyroscopeDouble
   PUSH = "/push.v1.PusherService/Push"
   INGEST = "/ingest"
   QUERIER = "/querier.v1.QuerierService/"

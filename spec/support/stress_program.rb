@@ -11,23 +11,31 @@ module StressProgram
   PROGRAM = File.join(ROOT, "spec/stress/program.rb")
   TESTING_LIB = File.join(ROOT, "tmp/testing/lib")
 
+  # Only what hangs takes so much longer than it should, also where many programs run at once.
+  PATIENCE_SECONDS = 180
+
   def self.built? = File.exist?(File.join(TESTING_LIB, "rperf_push", RUBY_VERSION[/\d+\.\d+/], "rperf_push.so"))
 
-  # Runs code on the testing build at its usual rate, with the profiler and JSON loaded.
+  # Runs code on the testing build, at its usual rate unless the environment says another, with the profiler and JSON loaded.
   #
   # @return [Hash] what it printed as JSON
-  def on_testing_build(code)
-    skip "needs rake compile:testing" unless StressProgram.built?
-    out, err, status = run_program([RbConfig.ruby, "-I", TESTING_LIB, "-I", LIB, "-r", "json", "-r", "rperf_push", "-e", code])
+  def on_testing_build(code, env: {})
+    out, err, status = run_on_testing_build(code, env:)
     expect(status).to be_success, err
     JSON.parse(out, symbolize_names: true)
+  end
+
+  # @return [Array(String, String, Process::Status)] stdout, stderr, status
+  def run_on_testing_build(code, env: {})
+    skip "needs rake compile:testing" unless StressProgram.built?
+    run_program([RbConfig.ruby, "-I", TESTING_LIB, "-I", LIB, "-r", "json", "-r", "rperf_push", "-e", code], env:, timeout: PATIENCE_SECONDS)
   end
 
   # @return [Array(String, Process::Status)] what it said on standard error, how it ended
   # @yieldparam result [Hash] what it did: "counts" of acts, "stats" of the profiler; only if it ended well
   def stress(seconds, env: {}, arguments: [])
     command = [RbConfig.ruby, *arguments, "-I", TESTING_LIB, "-I", LIB, PROGRAM, seconds.to_s]
-    out, err, status = run_program(command, env: { "RPERF_PUSH_TESTING_HZ" => "5000", **env }, timeout: seconds * 3 + 120)
+    out, err, status = run_program(command, env: { "RPERF_PUSH_TESTING_HZ" => "5000", **env }, timeout: (seconds * 3) + PATIENCE_SECONDS)
     yield JSON.parse(out.lines.last) if status.success?
     [err, status]
   end
@@ -42,8 +50,8 @@ RSpec.shared_examples "a program that survives captures" do |seconds, env: {}, a
     result = nil
     err, status = stress(seconds, env:, arguments:) { |it| result = it }
     expect(status).to be_success, "#{status.inspect}\n#{err.byteslice(0, 20_000)}"
-    expect(result["stats"]["samples_captured"]).to be > seconds * 100
-    expect(result["stats"]["windows_sealed"]).to be > seconds / 4
+    expect(result["stats"]["samples_captured"]).to be > seconds * 20 # on a third of a core, too
+    expect(result["stats"]["windows_sealed"]).to be > seconds / 10
     expect(result["counts"].size).to be > 15
   end
 end
@@ -53,7 +61,7 @@ RSpec.shared_examples "a program whose forks all end well" do |seconds|
 
   it "ends well after #{seconds} s" do
     program = File.join(StressProgram::ROOT, "spec/stress/forking.rb")
-    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, program, seconds.to_s], timeout: seconds + 60)
+    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, program, seconds.to_s], timeout: seconds + StressProgram::PATIENCE_SECONDS)
     expect(status).to be_success, "#{status.inspect}\n#{err.byteslice(0, 20_000)}"
     result = JSON.parse(out.lines.last)
     expect(result["children"]).to be > seconds

@@ -22,7 +22,7 @@ class WorkingProcess
   # @param env [Hash{String => String}] the profiler's settings
   def initialize(env = {})
     @log = Tempfile.new("working-process")
-    @pipe = IO.popen([env, RbConfig.ruby, "-I", RubyProgram::LIB, PROGRAM, { err: @log.path }], "r+")
+    @pipe = IO.popen([{ **RubyProgram::WITHOUT_GEMS, **env }, RbConfig.ruby, "-I", RubyProgram::LIB, PROGRAM, { err: @log.path }], "r+")
     @pid = @pipe.pid
     raise "it did not start:\n#{log}" unless @pipe.gets == "ready\n"
   end

@@ -44,18 +44,18 @@ RSpec.describe "Conservation of time" do
         worker("allocate") { allocate },
         worker("short-lived") { short_lived; sleep 0.1 }
       ]
-      sleep 0.1 until RperfPush.stats[:windows_sealed] > 32
+      sleep 0.1 until RperfPush.stats[:windows_sealed] > 22
       $done = true
       workers.each(&:join)
     end
   RUBY
 
-  with_each_engine(mixed_program, upload_interval: 0.5, timeout: 90) do
-    let(:full_windows) { program.windows[1..30] }
+  with_each_engine(mixed_program, upload_interval: 0.5) do
+    let(:full_windows) { program.windows[1..20] }
     let(:workers) { program.samples.filter_map { |sample| sample.labels["worker"] }.uniq }
 
-    it "gives each thread the whole of 30 windows" do
-      expect(full_windows.size).to eq(30)
+    it "gives each thread the whole of 20 windows", :measures do
+      expect(full_windows.size).to eq(20)
       expect(workers.size).to eq(12)
       threads = workers.map { |name| program.thread_with("worker" => name) }
       expect(program.shares_of_windows(threads, full_windows)).to all(be_within(0.01).of(1))
@@ -73,22 +73,50 @@ RSpec.describe "Conservation of time" do
       expect(gaps).to all(be_within(1_000).of(0))
     end
 
-    it "gives threads that come and go their lives" do
+    it "gives threads that come and go their lives", :measures do
       lives = program.wall_of_threads { |sample| sample.labels["short"] }
-      expect(lives).to be_within(truth["lives"] * 0.01).of(truth["lives"])
+      expect(lives).to be_within(truth["lives"] * 0.03).of(truth["lives"])
     end
 
-    it "shows the CPU time that all threads of the program used" do
+    it "shows the CPU time that all threads of the program used", :measures do
       expect(program.cpu).to be_within(truth["ruby_cpu"] * 0.02).of(truth["ruby_cpu"])
     end
 
-    it "shows the CPU time that each thread used" do
+    # Six periods a window are too few to say more of one thread than its ticks do: such threads share theirs with all others.
+    it "shows the CPU time that each thread used, within the sampling error", :measures do
       workers.each do |name|
         cpu, thread = truth["cpu #{name}"], program.thread_with("worker" => name)
         next if cpu < 50_000_000 # a thread that only waits: a few switches
 
         seen = program.cpu { |sample| sample.thread == thread && sample.labels["worker"] == name }
-        expect(seen).to be_within(cpu * 0.02).of(cpu), name
+        expect(seen).to be_within((cpu * 0.02) + sampling_error(cpu)).of(cpu), name
+      end
+    end
+  end
+
+  # From ten periods a window on, the sum is that of the thread's own clock, whatever its ticks come to. One window: of a thread that ends
+  # early in its last one the pool would know. Few waits: theirs is in the pool.
+  with_each_engine(<<~RUBY, upload_interval: 3600) do
+    def burn(milliseconds)
+      stop = Truth.thread_cpu + milliseconds * 1_000_000
+      nil while Truth.thread_cpu < stop
+    end
+
+    Truth.profile do
+      Array.new(3) do |i|
+        Thread.new do
+          RperfPush.label(worker: i)
+          cpu = Truth.thread_cpu
+          (15 - i * 3).times { burn(80); sleep 0.01 * i }
+          Truth["cpu \#{i}"] = Truth.thread_cpu - cpu
+        end
+      end.each(&:join)
+    end
+  RUBY
+    it "shows exactly the CPU time of threads that burn ten periods in a window", :measures do
+      3.times do |i|
+        cpu, thread = truth["cpu #{i}"], program.thread_with("worker" => i.to_s)
+        expect(program.cpu { |sample| sample.thread == thread }).to be_within((cpu * 0.01) + 5_000_000).of(cpu), "thread #{i}"
       end
     end
   end
@@ -96,16 +124,16 @@ RSpec.describe "Conservation of time" do
   # The frame table is busy while it turns over, so a tick of just then cannot close its thread's window.
   it "gives no time to the window before when ticks come while windows end" do
     skip "needs rake compile:testing" unless StressProgram.built?
-    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, upload_interval: 0.1, overhead_limit: 1, arguments: ["-I", StressProgram::TESTING_LIB], env: { "RPERF_PUSH_TESTING_HZ" => "5000" })
+    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, upload_interval: 0.1, arguments: ["-I", StressProgram::TESTING_LIB], env: { "RPERF_PUSH_TESTING_HZ" => "5000" })
       methods = Array.new(2_000) { |i| eval("def m\#{i} = \#{i} + 1"); :"m\#{i}" }
       Truth.profile do
-        methods.each { |name| send(name) } until RperfPush.stats[:windows_sealed] > 100
+        methods.each { |name| send(name) } until RperfPush.stats[:windows_sealed] > 60
       end
     RUBY
     over = program.windows.count do |window|
       program.in_window(window).group_by(&:thread).except(nil).any? { |_, samples| samples.sum(&:wall) > window.duration_nanos }
     end
-    expect(program.windows.size).to be > 100
+    expect(program.windows.size).to be > 60
     expect(over).to eq(0)
   end
 end

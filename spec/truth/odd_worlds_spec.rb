@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # Where the usual way does not work: another way, and one line that says so.
-RSpec.describe "Odd worlds" do
+RSpec.describe "Odd worlds", :measures do
   work = <<~RUBY
     def burn(seconds)
       stop = Truth.thread_cpu + seconds * 1_000_000_000
@@ -24,8 +24,9 @@ RSpec.describe "Odd worlds" do
     Truth.profile { [worker("first"), worker("second")].each(&:join); burn(0.3) }
   RUBY
 
-  # What a thread did since its last capture in a window, it did at that capture's stack: few windows, few ends.
-  let(:options) { { folder: tmpdir, upload_interval: 5 } }
+  # What a thread did since its last capture in a window, it did at that capture's stack; and of a little CPU time in a window only the
+  # pool knows. So there is one window.
+  let(:options) { { folder: tmpdir, upload_interval: 3600 } }
 
   def expect_all_of_the_time(program, engine:)
     expect(program.status).to be_success, program.log
@@ -34,40 +35,40 @@ RSpec.describe "Odd worlds" do
     expect(program.cpu).to be_within(all * 0.03).of(all)
   end
 
-  def expect_true_times(program, engine:)
+  def expect_true_times(program, engine:, frequency: 99)
     expect_all_of_the_time(program, engine:)
     %w[first second].each do |method|
       truth = program.truth[method]
-      expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(truth * 0.1).of(truth), method
+      error = (truth * 0.03) + sampling_error(truth, all: program.truth["ruby_cpu"], frequency:)
+      expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(error).of(truth), method
     end
   end
 
   it "profiles with RUBY_MN_THREADS=1, at safepoints" do
     # Here a thread's CPU clock means nothing to the program either; but while one works, the other does not, as what it does
     # at once is short of the VM's time slice.
-    # With some 1,500 samples, chance is off by less than 0.02.
-    often = { frequency: 1000, overhead_limit: 0.2 }
-    program = ProfiledProgram.run(<<~RUBY, **options, **often, env: { "RUBY_MN_THREADS" => "1" })
-      def work(times) = times.times { |i| i * i }
-      def turn(name, times)
+    # With some 1,500 samples chance is off by 0.012, on a machine that is slow to wake the collector by more.
+    program = ProfiledProgram.run(<<~RUBY, **options, frequency: 1000, env: { "RUBY_MN_THREADS" => "1" })
+      def work(ns) = (stop = Truth.process_cpu + ns; nil while Truth.process_cpu < stop)
+      def turn(name, ns)
         before = Truth.process_cpu
-        work(times)
+        work(ns)
         Truth[name] += Truth.process_cpu - before
         sleep 0.0001
       end
-      def single = 750.times { turn(:single, 20_000) }
-      def double = 750.times { turn(:double, 40_000) }
+      def single = 750.times { turn(:single, 700_000) }
+      def double = 750.times { turn(:double, 1_400_000) }
       Truth.profile { [Thread.new { single }, Thread.new { double }].each(&:join) }
     RUBY
     expect_all_of_the_time(program, engine: "safepoint")
     single, double = %w[single double].map { |method| program.cpu { |sample| sample.in?("Object##{method}") } }
     truth = program.truth.values_at("single", "double")
-    expect(double.fdiv(single + double)).to be_within(0.05).of(truth.last.fdiv(truth.sum))
+    expect(double.fdiv(single + double)).to be_within(0.1).of(truth.last.fdiv(truth.sum))
     expect(program.log.lines).to contain_exactly(/engine safepoint instead of signal: RUBY_MN_THREADS is on/)
   end
 
   it "profiles the main Ractor and counts the threads of others" do
-    program = ProfiledProgram.run(<<~RUBY, **options, upload_interval: 0.5, arguments: ["-W:no-experimental"])
+    program = ProfiledProgram.run(<<~RUBY, **options, arguments: ["-W:no-experimental"])
       #{work}
       Truth.profile do
         ractors = Array.new(2) do
@@ -76,7 +77,7 @@ RSpec.describe "Odd worlds" do
             made.sum(&:value)
           end
         end
-        [worker("first", 300), worker("second", 300)].each(&:join) # long, as there are many windows
+        [worker("first"), worker("second")].each(&:join)
         burn(0.3)
         ractors.each { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }
       end
@@ -87,7 +88,7 @@ RSpec.describe "Odd worlds" do
       truth = program.truth[method]
       expect(program.cpu { |sample| sample.in?("Object##{method}") }).to be_within(truth * 0.1).of(truth)
     end
-    expect(program.samples.select { |sample| sample.leaf == "[unknown]" }.sum(&:cpu)).to be < program.cpu * 0.01
+    expect(program.samples.select { |sample| sample.leaf == "[unknown]" }.sum(&:cpu)).to be < program.cpu * 0.05
     expect(program.log).to eq("")
   end
 
@@ -119,6 +120,29 @@ RSpec.describe "Odd worlds" do
     expect(program.truth["trapped"] - program.truth["before"]).to eq(1)
     expect(program.truth["before"]).to be <= 3
     expect(program.log.lines).to contain_exactly(/engine safepoint instead of signal from now on/)
+  end
+
+  # As workers do that reset all signals. Ticks that come before a safepoint are lost, and with them the timers.
+  it "takes the signal back from a program that does not handle it" do
+    program = ProfiledProgram.run(<<~RUBY, **options, frequency: 1000)
+      #{work}
+      require "burner"
+      Truth.profile do
+        waiting = worker("first", 100)
+        burn(0.2)
+        ["DEFAULT", "IGNORE", "SIG_IGN", nil, "", "SYSTEM_DEFAULT"].each do |nobody|
+          trap("URG", nobody)
+          Truth.spend("lost") { Burner.heavy(0.03) }
+          Truth.spend("second") { 40.times { second(0.005) } }
+          Truth.spend("other") { 40.times { Burner.other(0.005) } }
+        end
+        waiting.join
+      end
+    RUBY
+    expect_true_times(program, engine: "signal", frequency: 250) # the kernel's ticks
+    other = program.cpu { |sample| sample.leaf == "Burner.other" }
+    expect(other).to be_within((program.truth["other"] * 0.1) + sampling_error(program.truth["other"], frequency: 250)).of(program.truth["other"])
+    expect(program.log.lines).to contain_exactly(/the program has reset SIGURG: taken back/)
   end
 
   it "samples threads at safepoints that get no timer" do

@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # The method named is the method that ran: shares of CPU time against clocks read around, and inside of, the methods.
-RSpec.describe "The right method" do
+RSpec.describe "The right method", :measures do
   # Three loops of an expensive C method and something trivial, each a case of its own for an engine that waits for a
   # safepoint: after the C method comes a Ruby method, another C method, or the end of the caller.
   neighbours = <<~RUBY
@@ -55,7 +55,30 @@ RSpec.describe "The right method" do
     end
 
     METHODS.each { |_, method| 30.times { method.call } }
-    Truth.profile { 10.times { METHODS.each { |name, method| spend(name, method) } } }
+    Truth.profile { 6.times { METHODS.each { |name, method| spend(name, method) } } }
+  RUBY
+
+  # JIT code leaves calls on objects of many classes to the interpreter, and no program counter in the frame that comes after.
+  leaf_after_c = <<~RUBY
+    OBJECTS = Array.new(25) { Class.new.new }
+
+    def leaf(count)
+      i = 0
+      i += 1 while i < count
+      i
+    end
+
+    def ask(object)
+      object.frozen?
+      object.hash
+      leaf(20_000)
+    end
+
+    100.times { OBJECTS.each { |object| ask(object) } }
+    Truth.profile do
+      stop = Truth.thread_cpu + 1_000_000_000
+      Truth.spend(:ask) { OBJECTS.each { |object| ask(object) } } while Truth.thread_cpu < stop
+    end
   RUBY
 
   # Windows end at safepoints, which are never in the C method that takes all the time, and seldom in the GC.
@@ -111,41 +134,54 @@ RSpec.describe "The right method" do
     [truth, truth.keys.to_h { |method| [method, shares.fetch(method, 0.0)] }]
   end
 
+  # Each of the kernel's ticks is taken. On free cores they come evenly; on busy ones chance has a part.
+  def all_ticks = { frequency: 250 }
+
+  # Two percent, and what chance does to as many ticks as the program has.
+  def near(share, program) = be_within(0.02 + (sampling_error(share * program.cpu, all: program.cpu, frequency: 250, alike: 1) / program.cpu)).of(share)
+
   it "names C methods next to trivial neighbours" do
-    truth, shares = neighbour_shares(ProfiledProgram.run(neighbours, folder: tmpdir))
+    program = ProfiledProgram.run(neighbours, folder: tmpdir, **all_ticks)
+    truth, shares = neighbour_shares(program)
     say "signal, #{mode}", truth, shares
-    truth.each { |method, share| expect(shares[method]).to be_within(0.02).of(share), "#{method}: #{truth} #{shares}" }
+    truth.each { |method, share| expect(shares[method]).to near(share, program), "#{method}: #{truth} #{shares}" }
   end
 
   it "names methods of the standard library" do
-    truth, shares = library_shares(ProfiledProgram.run(standard_library, folder: tmpdir), leaves)
+    program = ProfiledProgram.run(standard_library, folder: tmpdir, **all_ticks)
+    truth, shares = library_shares(program, leaves)
     say "signal, #{mode}", truth, shares
-    truth.each { |method, share| expect(shares.fetch(method, 0)).to be_within(0.02).of(share), "#{method}: #{shares}" }
+    truth.each { |method, share| expect(shares.fetch(method, 0)).to near(share, program), "#{method}: #{shares}" }
+  end
+
+  it "names a method that JIT code calls after C methods of many classes" do
+    program = ProfiledProgram.run(leaf_after_c, folder: tmpdir, **all_ticks)
+    expect(program.cpu { |sample| sample.leaf == "Object#leaf" }).to be_within(program.truth["ask"] * 0.1).of(program.truth["ask"])
   end
 
   it "names them at the ends of windows" do
-    program = ProfiledProgram.run(many_ends, folder: tmpdir, upload_interval: 0.1)
-    expect(program.windows.size).to be > 15
+    program = ProfiledProgram.run(many_ends, folder: tmpdir, upload_interval: 0.2, **all_ticks) # ten ticks a window and more
+    expect(program.windows.size).to be > 7
     running = program.samples.select { |sample| sample.leaf == "Burner.heavy" && sample.state == :running }
-    expect(running.sum(&:cpu).fdiv(program.cpu)).to be_within(0.02).of(program.truth["heavy"].fdiv(program.truth["all"]))
+    expect(running.sum(&:cpu).fdiv(program.cpu)).to near(program.truth["heavy"].fdiv(program.truth["all"]), program)
     collecting = program.samples.select { |sample| %i[marking sweeping].include?(sample.state) }
     collecting -= program.in_window(program.windows.last) # the profiler stops there, which is no place of the program's
     in_place, elsewhere = collecting.partition { |sample| sample.in?("Object#collect") }.map { |some| some.sum(&:cpu) }
-    expect(elsewhere).to be < in_place * 0.02
+    expect(elsewhere).to be < in_place * 0.1
   end
 
   %w[signal safepoint].each do |engine|
     it "names what works for moments between waits, with engine #{engine}" do
-      # No budget, which would thin the samples out.
-      program = ProfiledProgram.run(bursts, folder: tmpdir, engine:, frequency: 499, overhead_limit: 1)
+      program = ProfiledProgram.run(bursts, folder: tmpdir, engine:, frequency: 499)
       truth = program.truth["work"]
-      # The kernel looks at CPU timers at its own tick, so that there are a few hundred samples: 5 % is five deviations.
-      expect(program.cpu { |sample| sample.in?("Object#work") }).to be_within(program.cpu * 0.05).of(truth)
+      # The kernel looks at CPU timers at its own tick, so that there are a few hundred samples, and nearly all are of the work: 10 % is
+      # more than five deviations.
+      expect(program.cpu { |sample| sample.in?("Object#work") }).to be_within(program.cpu * 0.1).of(truth)
     end
   end
 
-  # No promise, but a number: what is left of the truth where there are no signals.
-  it "shows what engine safepoint makes of it" do
+  # No promise, but a number for docs/numbers.md: what is left of the truth where there are no signals.
+  ENV["FIGURES"] && it("shows what engine safepoint makes of it") do
     program = ProfiledProgram.run(neighbours, folder: tmpdir, engine: "safepoint")
     say "safepoint, #{mode}", *neighbour_shares(program)
     expect(program.cpu).to be_within(program.truth["all"] * 0.02).of(program.truth["all"])

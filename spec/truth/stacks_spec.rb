@@ -13,13 +13,13 @@ RSpec.describe "Stacks" do
 
   it "keep the leaf of a deep one and say that the root was cut" do
     room = { "RUBY_THREAD_VM_STACK_SIZE" => (4 << 20).to_s }
-    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, arguments: ["--disable-yjit"], env: room)
+    program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, frequency: 250, arguments: ["--disable-yjit"], env: room)
       #{burn}
       def dive(depth) = depth.zero? ? burn : dive(depth - 1)
       Truth.profile { Thread.new { dive(10_000) }.join; dive(10_000) }
     RUBY
     deep = program.samples.select { |sample| sample.in?("Object#dive") && sample.in?("Object#burn") }
-    expect(deep.sum(&:cpu)).to be > 200_000_000
+    expect(deep.sum(&:cpu)).to be > 120_000_000 # of twice as much
     expect(deep.map(&:root)).to all(eq("[truncated]"))
     expect(deep.map { |sample| sample.frames.size }).to all(be_between(500, 520))
     expect(program.truth["stats"]["samples_truncated"]).to be_positive
@@ -28,10 +28,10 @@ RSpec.describe "Stacks" do
   describe "lines" do
     lines = <<~RUBY
       def work
-        stop = Truth.thread_cpu + 250_000_000
+        stop = Truth.thread_cpu + 400_000_000
         while Truth.thread_cpu < stop
           i = 0
-          while i < 3_000 do i += 1 end # line 5
+          while i < 30_000 do i += 1 end # line 5
         end
         nil
       end
@@ -42,10 +42,10 @@ RSpec.describe "Stacks" do
     RUBY
 
     it "are right in the interpreter" do
-      program = ProfiledProgram.run(lines, folder: tmpdir, arguments: ["--disable-yjit"])
+      program = ProfiledProgram.run(lines, folder: tmpdir, frequency: 250, arguments: ["--disable-yjit"])
       work = program.samples.select { |sample| sample.leaf == "Object#work" }
       on_line = work.select { |sample| sample.frames.first.line == 5 }.sum(&:cpu)
-      expect(on_line).to be > work.sum(&:cpu) * 0.95
+      expect(on_line).to be > work.sum(&:cpu) * 0.8
       expect(work.map { |sample| sample.frames[1].line }.uniq).to eq([11])
       expect(work.map { |sample| sample.frames.first.start_line }.uniq).to eq([1])
       expect(work.map { |sample| File.basename(sample.frames.first.filename) }.uniq).to eq(["program.rb"])
@@ -95,16 +95,16 @@ RSpec.describe "Stacks" do
   RUBY
 
   it "have qualified names without heap addresses, the same in each process" do
-    found = Array.new(2) { ProfiledProgram.run(names, folder: tmpdir).samples.flat_map(&:names).uniq.sort }
+    found = Array.new(2) { ProfiledProgram.run(names, folder: tmpdir, frequency: 250).samples.flat_map(&:names).uniq.sort }
     expect(found.first).to include("Shop::Cart#total", "Shop::Cart.open", "Shop::Cart.close", "Shop::Cart#each_item",
                                    "Integer#times", "Object#evaluated")
     # The VM knows the block of define_method by its place only.
     expect(found.first).to include("block in <class:Cart>")
     expect(found.first.grep(/anonymous_method/)).to contain_exactly(match(/\A#<Class:0x…>#anonymous_method\z/))
     expect(found.first.grep(/anonymous_singleton/)).to contain_exactly(match(/\A#<Class:0x…>\.anonymous_singleton\z/))
-    expect(found.first.grep(/own|special/)).to contain_exactly("#<Object:0x…>.own", "#<Shop::Cart:0x…>.special")
+    expect(found.first.grep(/\.(own|special)\z/)).to contain_exactly("#<Object:0x…>.own", "#<Shop::Cart:0x…>.special")
     expect(found.flatten.grep(/0x\h/)).to be_empty
-    expect(found[0] & found[1]).to include(*found[0].grep(/Shop|anonymous|own|special/))
+    expect(found[0] & found[1]).to include(*found[0].grep(/Shop|anonymous|\.own|special/))
   end
 
   it "do not show the profiler's own frames" do
@@ -126,12 +126,12 @@ RSpec.describe "Stacks" do
 
     source = File.join(tmpdir, "listed.rb")
     File.write(source, "def listed\n  stop = Truth.thread_cpu + 400_000_000\n  nil while Truth.thread_cpu < stop\nend\n")
-    ProfiledProgram.run(<<~RUBY, folder: tmpdir, arguments: ["--disable-yjit"])
+    ProfiledProgram.run(<<~RUBY, folder: tmpdir, frequency: 250, arguments: ["--disable-yjit"])
       require #{source.inspect}
       Truth.profile { listed }
     RUBY
     files = Dir[File.join(tmpdir, "**", "*.pb.gz")]
     listing, = run_program(["go", "tool", "pprof", "-sample_index=cpu", "-list", "listed", *files])
-    expect(listing).to match(/3[5-9]\d(\.\d+)?ms\s+3:\s+nil while Truth\.thread_cpu < stop|4\d\d(\.\d+)?ms\s+3:/)
+    expect(listing).to match(/[345]\d\d(\.\d+)?ms\s+3:\s+nil while Truth\.thread_cpu < stop/)
   end
 end

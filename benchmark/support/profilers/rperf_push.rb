@@ -24,7 +24,7 @@ class RperfPushProfiler < Profiler
   def self_times
     require_relative "../pprof"
     Dir.glob(File.join(@folder, "*.pb.gz")).map { |path| Pprof.self_times(File.binread(path), @options[:value] || "cpu") }
-      .reduce { |all, more| all.merge(more) { |_, a, b| a + b } }
+       .reduce { |all, more| all.merge(more) { |_, a, b| a + b } }
   end
 
   private

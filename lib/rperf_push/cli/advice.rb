@@ -2,52 +2,44 @@
 
 module RperfPush
   module CLI
-    # What a person can do about an upload that did not succeed. The core's message says what happened; this says what that
-    # usually means, and which setting to look at.
+    # What a person can do about an upload that did not succeed. The core says what happened, as a sentence and a code; this says what
+    # that usually means, and which setting to look at.
     class Advice
-      GRAFANA_CLOUD = /\.grafana\.net(?::\d+)?(?:\/|\z)/
+      GRAFANA_CLOUD = %r{\.grafana\.net(?::\d+)?(?:/|\z)}
 
       PROXY_ACCESS = "The proxy wants a user and a password: proxy = http://user:password@host:port."
 
-      CONNECTION = {
-        /\Acould not resolve host/ =>
+      # By the core's code, core/http/http_failure.h.
+      FAILURES = {
+        host_unknown:
           "That name is not known on this machine: look for a spelling mistake in server_address. In a container, the name must " \
           "be known in the container's network.",
-        /\Acould not resolve the proxy/ => "Look at the option proxy, and at http_proxy and https_proxy in the environment.",
-        /\Athe proxy answered HTTP 407/ => PROXY_ACCESS,
-        /\Athe proxy answered/ =>
+        proxy_unknown: "Look at the option proxy, and at http_proxy and https_proxy in the environment.",
+        proxy_wants_password: PROXY_ACCESS,
+        proxy_refused:
           "The proxy does not lead to that address: look at server_address, at the option proxy, and at no_proxy in the environment.",
-        /\Acould not connect to .*: Connection refused/ =>
+        connection_refused:
           "Nothing listens there: is the server running, and is the port of server_address right (Pyroscope 4040, Parca 7070)? " \
           "In a container, localhost is the container itself.",
-        /\Acould not connect/ => "The network does not lead there: look at server_address, routes and firewalls.",
-        /\Ano connection to/ => "Nobody answers there. A firewall that drops packets looks like that, and so does a wrong address.",
-        /\ATLS with .*(?:self.signed|unable to get (?:local )?issuer|unable to verify)/ =>
+        unreachable: "The network does not lead there: look at server_address, routes and firewalls.",
+        nobody_there: "Nobody answers there. A firewall that drops packets looks like that, and so does a wrong address.",
+        tls_untrusted:
           "No authority that this machine knows has signed the server's certificate. If it is your own, give the certificate of " \
           "its authority as tls_ca_file (RPERF_PUSH_TLS_CA_FILE).",
-        /\ATLS with .*expired/ => "The server's certificate has expired, or the clock of this machine is wrong.",
-        /\ATLS with .*(?:subject name|does not match|host ?name)/ =>
-          "The server's certificate is for another name: server_address must use a name that stands in it.",
-        /\ATLS with .*(?:wrong version number|packet length|unknown protocol|record layer)/ =>
-          "No TLS is spoken at that port: does server_address want http:// in place of https://?",
-        /\ATLS with .*(?:alert|certificate required|handshake failure)/ =>
-          "The server broke the handshake off: it may want a client certificate (tls_client_cert, tls_client_key).",
-        /\ATLS with/ => "Look at tls_ca_file, and whether the server speaks TLS at that port.",
-        /had not read the request|no answer from/ =>
+        tls_expired: "The server's certificate has expired, or the clock of this machine is wrong.",
+        tls_other_name: "The server's certificate is for another name: server_address must use a name that stands in it.",
+        tls_not_spoken: "No TLS is spoken at that port: does server_address want http:// in place of https://?",
+        tls_broken_off: "The server broke the handshake off: it may want a client certificate (tls_client_cert, tls_client_key).",
+        tls: "Look at tls_ca_file, and whether the server speaks TLS at that port.",
+        too_slow:
           "The server was reached but did not answer in time: it or a proxy in front is overloaded, or upload_timeout is too short.",
-        /closed the connection/ =>
-          "Something listens there but does not speak HTTP, or broke off: is the port right, and does it want https://?"
-      }.freeze
-
-      MESSAGES = {
-        /outside of ingestion window/ =>
-          "The server takes profiles of the last hour only, by its own clock: compare the clocks of both machines.",
-        /invalid label name|duplicate label name/ =>
+        broken_off: "Something listens there but does not speak HTTP, or broke off: is the port right, and does it want https://?",
+        outside_window: "The server takes profiles of the last hour only, by its own clock: compare the clocks of both machines.",
+        label_name:
           "Servers before Pyroscope 2 allow label names of letters, digits and _ only, and refuse the whole profile for one other " \
           "name. Rename it with label_names, leave it out with label_deny, or change the tag.",
-        /label names; limit/ => "A series may have 30 labels, those of the samples among them: use fewer tags and labels.",
-        /message size|larger than max|exceeds (?:limit|the samples)|too large/ =>
-          "The profile is larger than the server takes."
+        too_many_labels: "A series may have 30 labels, those of the samples among them: use fewer tags and labels.",
+        too_large: "The profile is larger than the server takes."
       }.freeze
 
       STATUSES = {
@@ -67,7 +59,7 @@ module RperfPush
         504 => "A proxy or the server gave up waiting; the profile may have been stored all the same."
       }.freeze
 
-      # @param result [Hash] as Native.deliver describes it
+      # @param result [Hash] as Native.deliver returns it
       # @param settings [Settings]
       def initialize(result, settings)
         @result = result
@@ -77,23 +69,21 @@ module RperfPush
       # @return [String, nil]
       def text
         status = @result[:http_status]
-        return first_of(CONNECTION) unless status
+        return FAILURES[failure] unless status
         return access if [401, 403].include?(status)
-        return plain_http if status == 400 && @result[:message] == "HTTP 400"
+        return plain_http if status == 400 && failure == :unexplained
         return if (300..399).cover?(status) # the message names the setting
 
-        first_of(MESSAGES) || STATUSES[status] || (STATUSES[500] if status >= 500)
+        FAILURES[failure] || STATUSES[status] || (STATUSES[500] if status >= 500)
       end
 
       private
 
-      def first_of(table)
-        table.find { |pattern, _| pattern.match?(@result[:message]) }&.last
-      end
+      def failure = @result[:failure]
 
       def access
         return grafana_cloud if GRAFANA_CLOUD.match?(@result[:target])
-        return "The server serves several tenants: set tenant_id (RPERF_PUSH_TENANT_ID)." if @result[:message].include?("no org id")
+        return "The server serves several tenants: set tenant_id (RPERF_PUSH_TENANT_ID)." if failure == :no_tenant
 
         "#{given_access} In Grafana Cloud the user is the number of the stack's profiles instance, not a login name, and the " \
           "password is an access token."

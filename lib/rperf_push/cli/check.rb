@@ -5,7 +5,7 @@ require_relative "upload"
 
 module RperfPush
   module CLI
-    # rperf-push check: one tiny profile on the way that all others take.
+    # rperf-push check: sends one tiny profile on the same way as all others.
     class Check
       WHERE = {
         "pyroscope" => "In Pyroscope or Grafana: service_name=%p, process_cpu, the last 5 minutes; the one frame is \"rperf-push check\".",

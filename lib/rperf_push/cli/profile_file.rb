@@ -1,12 +1,11 @@
 # frozen_string_literal: true
 
-require "stringio"
 require "zlib"
 
 module RperfPush
   module CLI
-    # A pprof file, looked at as closely as is needed before it goes to a server: some of them do not survive a profile that
-    # is empty or has no period_type.
+    # A pprof file and the checks that it needs before an upload: some servers crash on a profile that is empty or has no
+    # period_type.
     class ProfileFile
       class Unfit < Mistake; end
 
@@ -21,7 +20,7 @@ module RperfPush
       DURATION = 10
       PERIOD_TYPE = 11
 
-      # Of its message Sample.
+      # Fields of the message Sample.
       SAMPLE_VALUE = 2
 
       # The name that the directory backend gives: NAME-20261121T101530.123Z-PID-SEQ.pb.gz
@@ -29,7 +28,7 @@ module RperfPush
 
       attr_reader :path, :raw_bytes
 
-      # @raise [Unfit] when it is no profile that can be sent
+      # @raise [Unfit] if the file is not a profile that can be sent
       def initialize(path)
         @path = path
         @counts = Hash.new(0)
@@ -40,10 +39,10 @@ module RperfPush
         judge
       end
 
-      # @return [String] compressed, as all backends take it
+      # @return [String] gzip-compressed bytes, as all backends need them
       def bytes = @bytes.start_with?(GZIP) ? @bytes : Zlib.gzip(@bytes, level: 1)
 
-      # @return [Integer] begin of the window, since the epoch; 0 when the file does not say
+      # @return [Integer] start of the window in nanoseconds since the epoch; 0 if the file does not say
       def time_ns = @numbers[TIME]
 
       def duration_ns = @numbers[DURATION]
@@ -51,7 +50,7 @@ module RperfPush
       # @return [Integer]
       def sample_count = @counts[SAMPLE]
 
-      # @return [String, nil] what the directory backend has put into the name
+      # @return [String, nil] the application's name from the file name of the directory backend
       def application_name = NAME.match(File.basename(path))&.[](:application)
 
       private
@@ -65,20 +64,10 @@ module RperfPush
         raise Unfit, "#{path}: #{e.message.sub(/ @ .*/, "")}"
       end
 
-      # Piece by piece, so that a small file cannot fill the memory.
       def unpacked(bytes)
-        return bytes unless bytes.start_with?(GZIP)
-
-        raw = +"".b
-        Zlib::GzipReader.wrap(StringIO.new(bytes)) do |gzip|
-          while (piece = gzip.read(1024 * 1024))
-            raw << piece
-            raise Unfit, "#{path}: larger than #{MAX_BYTES / 1024 / 1024} MiB uncompressed" if raw.bytesize > MAX_BYTES
-          end
-        end
-        raw
-      rescue Zlib::Error => e
-        raise Unfit, "#{path}: not a whole gzip file: #{e.message}"
+        Formats.unpacked(bytes, path, max_bytes: MAX_BYTES)
+      rescue FormatError => e
+        raise Unfit, e.message
       end
 
       def scan(raw)
@@ -90,7 +79,7 @@ module RperfPush
         end
       end
 
-      # @yieldparam field [Integer] its number
+      # @yieldparam field [Integer] the field's number
       # @yieldparam value [Integer, String]
       def each_field(raw)
         at = 0
@@ -109,7 +98,7 @@ module RperfPush
         end
       end
 
-      # Whether one of a sample's values is not zero; they may be packed.
+      # True if one of a sample's values is not zero; the values may be packed.
       def value?(sample)
         broken unless sample.is_a?(String)
         each_field(sample) do |field, value|
@@ -118,7 +107,7 @@ module RperfPush
         false
       end
 
-      # @return [Array(Integer, Integer)] the number, and where the next begins
+      # @return [Array(Integer, Integer)] the number, and the offset after it
       def varint(raw, at)
         value = shift = 0
         loop do

@@ -6,7 +6,7 @@ require_relative "upload"
 
 module RperfPush
   module CLI
-    # rperf-push push: files one after the other, a line each; those that are wrong do not keep the others from going.
+    # rperf-push push: uploads files one after the other and prints one line for each. A bad file does not stop the others.
     class Push
       TRIES = 3
       LONGEST_WAIT = 30
@@ -58,7 +58,7 @@ module RperfPush
       def deliver(file)
         TRIES.times do |try|
           result = @upload.deliver(file.bytes, time_ns: time_of(file), duration_ns: file.duration_ns, samples: file.sample_count,
-                                       **name_of(file))
+                                               **name_of(file))
           return result if result[:verdict] != :retry || result[:http_status].nil? || try == TRIES - 1
 
           @wait.call([result[:retry_after] || (2**try), LONGEST_WAIT].min)
@@ -69,7 +69,7 @@ module RperfPush
         file.time_ns.positive? ? file.time_ns : Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
       end
 
-      # A file of the directory backend says whose it is.
+      # The name of a file of the directory backend tells its application.
       def name_of(file)
         return {} if @settings.chosen?("application_name") || file.application_name.nil?
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../git"
+require_relative "../injection"
 require_relative "settings"
 
 module RperfPush
@@ -7,7 +9,7 @@ module RperfPush
     # rperf-push run: the environment in which every Ruby program, and every one that it starts, profiles itself; then the
     # command takes this process over.
     class Run
-      AUTOSTART = "-rrperf_push/autostart"
+      AUTOSTART = "rperf_push/autostart"
 
       def initialize
         @settings = Settings.new
@@ -36,21 +38,13 @@ module RperfPush
       def environment(now = ENV)
         chosen = @settings.flags.to_h { |option, value| ["RPERF_PUSH_#{option.upcase}", value] }
         chosen["RPERF_PUSH_DIRECTORY"] = File.expand_path(chosen["RPERF_PUSH_DIRECTORY"]) if chosen["RPERF_PUSH_DIRECTORY"]
-        chosen.merge("RUBYOPT" => rubyopt(now["RUBYOPT"].to_s), "RUBYLIB" => rubylib(now["RUBYLIB"].to_s))
+        chosen.merge(commit(now), Injection.environment(AUTOSTART, now))
       end
 
       private
 
-      def rubyopt(old)
-        old.split.include?(AUTOSTART) ? old : "#{AUTOSTART} #{old}".strip
-      end
-
-      # Where this very copy lies, and its library, which RubyGems may keep elsewhere.
-      def rubylib(old)
-        library = $LOADED_FEATURES.find { |path| path.match?(%r{/rperf_push\.(so|bundle)\z}) }
-        folder = library&.sub(%r{/rperf_push/(?:[\d.]+/)?rperf_push\.\w+\z}, "")
-        [Native::LIB_DIR, folder, *old.split(File::PATH_SEPARATOR)].compact.uniq.join(File::PATH_SEPARATOR)
-      end
+      # Asked once, before the command starts: it may change folders, and none of its processes should have to ask.
+      def commit(now) = Git.labels(now, Dir.pwd).to_h { |label, value| ["RPERF_PUSH_#{label.upcase}", value] }
     end
   end
 end

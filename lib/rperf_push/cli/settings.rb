@@ -5,18 +5,15 @@ require "rperf_push"
 
 module RperfPush
   module CLI
-    # The settings of one call of the program: the environment's, over them those of an initializer file, over them the
-    # options given.
+    # The settings of one call of the program. Command line options override an initializer file, which overrides the
+    # environment.
     class Settings
       FLAGS = {
         "--server URL" => ["server_address", "where to push to"],
         "--backend NAME" => ["backend", "pyroscope, pyroscope_ingest, parca, http or directory"],
-        "--directory DIR" => ["directory", "where backend directory writes"],
+        "--directory DIR" => ["directory", "write files there: means backend directory"],
         "--application NAME" => ["application_name", "the service's name"]
       }.freeze
-
-      # @return [Hash{String => Object}] what the options of the command line say, by option name
-      attr_reader :flags
 
       def initialize
         @flags = {}
@@ -28,22 +25,30 @@ module RperfPush
         parser.on("--config FILE", "an initializer to take settings from; nothing is started") { |file| @file = file } if config
       end
 
-      # @return [Hash{String => Object}] what goes over the environment
+      # A directory on the command line overrides a backend that is set elsewhere.
+      #
+      # @return [Hash{String => Object}] the options of the command line, by option name
+      def flags
+        @flags.key?("directory") ? { "backend" => "directory", **@flags } : @flags
+      end
+
+      # @return [Hash{String => Object}] the options that override the environment
       def given
-        @given ||= (@file ? from_file(@file) : {}).merge(@flags)
+        @given ||= (@file ? from_file(@file) : {}).merge(flags)
       end
 
       # @return [Hash{String => Array(String, String)}]
       def texts
-        @texts ||= Environment.new(ENV).texts.except(*given.keys)
+        given # of a file's configuration, with its defaults
+        (@texts || Environment.new(ENV).texts).except(*given.keys)
       end
 
-      # @return [Boolean] whether somebody chose the option, and not the default
+      # @return [Boolean] true if the option is set, false if it has its default
       def chosen?(option)
-        given.key?(option) || (texts.key?(option) && texts[option].last != "the program's name")
+        given.key?(option) || (texts.key?(option) && texts[option].last != Environment::PROGRAM_NAME)
       end
 
-      # @return [Boolean] whether the server's address holds a user and a password
+      # @return [Boolean] true if the server's address contains a user and a password
       def credentials_in_address?
         address = given["server_address"] || texts.dig("server_address", 0)
         address.to_s.match?(%r{\A[^/]*//[^/?#]*@})
@@ -51,21 +56,36 @@ module RperfPush
 
       private
 
-      # What the last `configure` of the file says.
+      # The settings of the last `configure` in the file.
       def from_file(path)
         raise Mistake, "#{path}: no such file" unless File.file?(path)
 
-        configuration = Captured.from { load(File.expand_path(path)) }
-        raise Mistake, "#{path} does not call RperfPush.configure" unless configuration
-
-        configuration.given
+        @texts, given = configuration_in(path).over(Environment.new(ENV).texts).reverse
+        given
       rescue ScriptError, StandardError => e
         raise e if e.is_a?(Mistake)
 
         raise Mistake, "#{path} could not be loaded: #{e.message.lines.first.to_s.chomp} (#{e.class})"
       end
 
-      # Stands before `RperfPush.configure` while a file is loaded: takes the settings and starts nothing.
+      def configuration_in(path)
+        load_rails_for(path)
+        Captured.from { load(File.expand_path(path)) } or raise Mistake, "#{path} does not call RperfPush.configure"
+      end
+
+      # An initializer of a Rails application finds the application defined, but not booted.
+      def load_rails_for(path)
+        application = File.expand_path("../application.rb", File.dirname(path))
+        return if defined?(::Rails.application)
+
+        if File.file?(application)
+          require application
+        elsif File.read(path).match?(/\bRails\b/)
+          require "rails"
+        end
+      end
+
+      # Replaces `RperfPush.configure` while a file is loaded: it stores the settings and starts nothing.
       module Captured
         class << self
           attr_accessor :active, :configuration

@@ -4,7 +4,7 @@ require_relative "settings"
 
 module RperfPush
   module CLI
-    # One profile, one try, with the settings of this call.
+    # Sends one profile once, with the settings of this call.
     class Upload
       # @param settings [Settings]
       def initialize(settings)
@@ -12,10 +12,10 @@ module RperfPush
       end
 
       # @param bytes [String] gzip-compressed pprof
-      # @param samples [Integer] in it: some servers do not survive a profile without any
-      # @param over [Hash{String => Object}] options that go over the settings
-      # @return [Hash] as Native.deliver describes it
-      # @raise [Mistake] when the settings are wrong
+      # @param samples [Integer] the number of samples: some servers crash on a profile without samples
+      # @param over [Hash{String => Object}] options that override the settings
+      # @return [Hash] as Native.deliver returns it
+      # @raise [Mistake] if the settings are wrong
       def deliver(bytes, time_ns:, duration_ns:, samples:, **over)
         given, texts = inputs(over)
         checked(Native.deliver(given, texts, bytes, time_ns, duration_ns, samples))

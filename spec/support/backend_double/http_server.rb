@@ -1,14 +1,13 @@
 # frozen_string_literal: true
 
 require "timeout"
+require_relative "../held_port"
 require_relative "http_message"
 
 module BackendDouble
   # A small HTTP/1.1 server on loopback, a thread for each connection. It can leave its port and come back to it, so
   # that a client meets a refused connection and finds the same address again.
   class HttpServer
-    attr_reader :port
-
     # @param port [Integer] 0 for a free one
     # @param request_timeout [Numeric, nil] seconds that a request may take to come in; then the connection is closed
     # @yieldparam request [HttpRequest]
@@ -18,10 +17,11 @@ module BackendDouble
       @request_timeout = request_timeout
       @connections = {}
       @lock = Mutex.new
-      @port = port
+      @port = HeldPort.new(port)
       listen
     end
 
+    def port = @port.number
     def url = "http://127.0.0.1:#{port}"
 
     # Takes connections; does nothing while it does already.
@@ -29,7 +29,6 @@ module BackendDouble
       return if @listener
 
       @listener = TCPServer.new("127.0.0.1", port)
-      @port = @listener.addr[1]
       @accepting = Thread.new(@listener) { |listener| accept(listener) }
     end
 

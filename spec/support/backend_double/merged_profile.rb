@@ -34,7 +34,7 @@ module BackendDouble
     def location(frame)
       function_id = function(frame).id
       (@locations[[function_id, frame.line]] ||=
-        make("Location", id: @locations.size + 1, mapping_id: 1, line: [make("Line", function_id:, line: frame.line)])).id
+         make("Location", id: @locations.size + 1, mapping_id: 1, line: [make("Line", function_id:, line: frame.line)])).id
     end
 
     def function(frame)

@@ -1,6 +1,7 @@
 /* burner.c - C methods of known cost, for specs: each keeps account of the time that it spent inside itself.
  *
  *   Burner.spent            {name => [cpu ns, wall ns]} so far, all threads together
+ *   Burner.code             {name => [begin, end]}, the addresses of the C code of plain, yielding and calling
  *   Burner.linger(seconds)  the process goes on for so long when Ruby is gone, and says which threads of the profiler it finds
  */
 #include <ruby.h>
@@ -138,6 +139,48 @@ static VALUE call(VALUE self, VALUE seconds)
     return rb_yield(Qnil);
 }
 
+/* Each in a section of its own, so that it is known where its code begins and ends. */
+#define CODE_OF(name)                                                                                                  \
+    extern const char __start_code_of_##name[], __stop_code_of_##name[];                                               \
+    static VALUE name
+#define IN_SECTION(name) __attribute__((section("code_of_" #name), noinline))
+
+CODE_OF(plain)(VALUE self, VALUE turns) IN_SECTION(plain);
+CODE_OF(yielding)(VALUE self) IN_SECTION(yielding);
+CODE_OF(calling)(VALUE self, VALUE receiver) IN_SECTION(calling);
+
+static VALUE plain(VALUE self, VALUE turns)
+{
+    volatile long sum = 0;
+    for (long i = FIX2LONG(turns); i > 0; i--) sum += i;
+    return LONG2FIX(sum);
+}
+
+static VALUE yielding(VALUE self)
+{
+    rb_yield(Qnil);
+    return rb_yield(Qtrue);
+}
+
+static VALUE calling(VALUE self, VALUE receiver)
+{
+    return rb_funcall(receiver, rb_intern("call"), 0);
+}
+
+static VALUE addresses(const char *begin, const char *end)
+{
+    return rb_ary_new_from_args(2, ULL2NUM((uintptr_t)begin), ULL2NUM((uintptr_t)end));
+}
+
+static VALUE code(VALUE self)
+{
+    VALUE all = rb_hash_new();
+    rb_hash_aset(all, rb_str_new_cstr("plain"), addresses(__start_code_of_plain, __stop_code_of_plain));
+    rb_hash_aset(all, rb_str_new_cstr("yielding"), addresses(__start_code_of_yielding, __stop_code_of_yielding));
+    rb_hash_aset(all, rb_str_new_cstr("calling"), addresses(__start_code_of_calling, __stop_code_of_calling));
+    return all;
+}
+
 static uint64_t lingering_ns;
 
 static void tell_profiler_threads(void)
@@ -202,6 +245,10 @@ void Init_burner(void)
     rb_define_singleton_method(burner, "sleep_with_gvl", sleep_with_gvl, 1);
     rb_define_singleton_method(burner, "sleep_without_gvl", sleep_without_gvl, 1);
     rb_define_singleton_method(burner, "call", call, 1);
+    rb_define_singleton_method(burner, "plain", plain, 1);
+    rb_define_singleton_method(burner, "yielding", yielding, 0);
+    rb_define_singleton_method(burner, "calling", calling, 1);
+    rb_define_singleton_method(burner, "code", code, 0);
     rb_define_singleton_method(burner, "linger", linger, 1);
     rb_define_singleton_method(burner, "block_signal", block_signal, 1);
     rb_define_singleton_method(burner, "spent", spent, 0);

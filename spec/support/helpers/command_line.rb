@@ -13,11 +13,25 @@ module CommandLine
   end
 
   # @return [Ended] `status` is the exit status
-  def rperf_push(*arguments, env: {}, timeout: 30)
+  def rperf_push(*arguments, env: {}, timeout: 60, stdin: "")
     out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, EXECUTABLE, *arguments],
-                                   env: CommandLine.silence.merge(env), timeout:)
+                                   env: CommandLine.silence.merge(env), timeout:, stdin:)
     Ended.new(out, err, status.exitstatus)
   end
 
-  def self.silence = ENV.keys.grep(SILENT).to_h { |name| [name, nil] }
+  # A command that serves the page, until the block has ended.
+  #
+  # @yieldparam url [String] what the command prints first
+  def serving(*arguments, env: {})
+    read, write = IO.pipe
+    pid = Process.spawn(CommandLine.silence.merge(env), RbConfig.ruby, "-I", RubyProgram::LIB, EXECUTABLE, *arguments, out: write, err: write)
+    write.close
+    yield read.gets.to_s[%r{\Ahttp://\S+/}]
+  ensure
+    Process.kill(:INT, pid)
+    Process.wait(pid)
+    read.close
+  end
+
+  def self.silence = { **ENV.keys.grep(SILENT).to_h { |name| [name, nil] }, **RubyProgram::WITHOUT_GEMS }
 end

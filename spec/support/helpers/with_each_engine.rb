@@ -21,7 +21,7 @@ module WithEachEngine
 
         class_exec(&examples)
 
-        it "ends without a word and without a loss" do
+        it "ends without a word and without a loss", measures: false do
           expect(program.status).to be_success
           expect(program.log).to eq("")
           expect(truth["stats"]).to include("time_lost_ns" => 0, "samples_overflowed" => 0)

@@ -96,10 +96,13 @@ class ParcaDouble
 
     def violations(received, request)
       BackendDouble::ProfileViolations.of(received.profile) + BackendDouble::ProfileViolations.of_names(received.labels) + [
-        ("#{request.series.size} series in one request" if request.series.size != 1),
+        ("two series of the same labels in one request" if twice?(request.series)),
+        ("labels of samples, which are lost here" if received.profile.sample.any? { |sample| sample.label.any? }),
         ("normalized is not set" unless request.normalized),
         ("no service_name" unless received.labels.to_h.key?("service_name"))
       ].compact
     end
+
+    def twice?(series) = series.map { |one| one.labels&.labels.to_a.map(&:to_h).sort_by { |pair| pair[:name] } }.tally.values.any? { |count| count > 1 }
   end
 end

@@ -13,6 +13,7 @@ module Truth
 
   class << self
     def [](name) = @facts[name.to_s]
+
     def []=(name, value)
       @facts[name.to_s] = value
     end

@@ -96,7 +96,7 @@ class PyroscopeDouble
     end
 
     def points(entries, request, step)
-      by_step = entries.group_by { |entry| request.start + ((entry.time_ms - request.start) / step.to_f).ceil * step }
+      by_step = entries.group_by { |entry| request.start + (((entry.time_ms - request.start) / step.to_f).ceil * step) }
       by_step.sort.map do |timestamp, inside|
         message("Point", timestamp:, value: inside.sum { |entry| entry.stacks.values.sum }.to_f)
       end

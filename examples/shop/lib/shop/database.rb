@@ -23,7 +23,9 @@ module Shop
     end
 
     def query(sql, binds = [])
-      connection.query(sql, binds).each_hash.map { |row| row.transform_keys(&:to_sym) }
+      columns, *rows = connection.execute2(sql, binds)
+      names = columns.map(&:to_sym)
+      rows.map { |row| names.zip(row).to_h }
     end
 
     def first(sql, binds = []) = query(sql, binds).first

@@ -9,7 +9,7 @@ module Shop
 
     Dir[File.join(ROOT, "views", "*.erb")].each do |path|
       name = File.basename(path, ".erb")
-      ERB.new(File.read(path), trim_mode: "-").def_method(self, "render_#{name}(data)", path)
+      ERB.new(File.read(path, encoding: Encoding::UTF_8), trim_mode: "-").def_method(self, "render_#{name}(data)", path)
     end
 
     def render(name, **data) = public_send(:"render_#{name}", data)

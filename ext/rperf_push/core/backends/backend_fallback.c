@@ -1,0 +1,69 @@
+/* backend_fallback.c - two backends for a server that knows only one of them. If one answers 404 or 501, the other is tried.
+ * The server has stored nothing of such a request, so the other one gets the payload within the same try.
+ */
+#include "backends/backend_kinds.h"
+#include "base/alloc.h"
+#include "base/log.h"
+
+typedef struct fallback {
+    rpp_backend backend; /* first */
+    rpp_backend *choices[2];
+    unsigned in_use;
+} fallback;
+
+static bool is_unknown_there(const rpp_delivery *delivery)
+{
+    const rpp_attempt *attempt = &delivery->attempt;
+    return attempt->end == RPP_END_ANSWERED && (attempt->http_status == 404 || attempt->http_status == 501);
+}
+
+static bool is_good(const rpp_delivery *delivery)
+{
+    const rpp_attempt *attempt = &delivery->attempt;
+    return attempt->end == RPP_END_ANSWERED && attempt->http_status >= 200 && attempt->http_status <= 299;
+}
+
+/* If the server knows neither, show the answer of the one in use. */
+static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+                          rpp_delivery *delivery)
+{
+    fallback *self = (fallback *)backend;
+    rpp_backend *usual = self->choices[self->in_use], *other = self->choices[!self->in_use];
+    rpp_delivery of_other = {0};
+    rpp_status status = usual->deliver(usual, payload, deadline_ns, delivery);
+    if (status != RPP_OK || !is_unknown_there(delivery)) return status;
+
+    status = other->deliver(other, payload, deadline_ns, &of_other);
+    if (status != RPP_OK || is_unknown_there(&of_other)) return status;
+    if (is_good(&of_other)) {
+        rpp_log(RPP_LOG_INFO, "the server answers %d to %s: using %s", delivery->attempt.http_status, usual->name,
+                other->name);
+        self->in_use = !self->in_use;
+    }
+    *delivery = of_other;
+    return RPP_OK;
+}
+
+static void free_both(rpp_backend *backend)
+{
+    fallback *self = (fallback *)backend;
+    if (!self) return;
+    for (unsigned i = 0; i < 2; i++) self->choices[i]->free(self->choices[i]);
+    rpp_free(self);
+}
+
+rpp_backend *rpp_backend_fallback_new(rpp_backend *first, rpp_backend *second)
+{
+    fallback *self = first && second ? rpp_calloc(1, sizeof *self) : NULL;
+    if (!self) {
+        if (first) first->free(first);
+        if (second) second->free(second);
+        return NULL;
+    }
+    self->choices[0] = first;
+    self->choices[1] = second;
+    self->backend = *first;
+    self->backend.deliver = deliver;
+    self->backend.free = free_both;
+    return &self->backend;
+}

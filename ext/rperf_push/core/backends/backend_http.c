@@ -1,0 +1,99 @@
+/* backend_http.c - any HTTP receiver: POSTs the unchanged gzip pprof to server_address and describes it in headers.
+ *
+ *   Content-Type: application/octet-stream   a pprof file as `go tool pprof` reads it; gzip is part of the format, so
+ *                                            there is no Content-Encoding
+ *   X-Profile-Time-Nanos                     start of the window, since the epoch
+ *   X-Profile-Duration-Nanos                 its length
+ *   X-Profile-Sequence                       number of the profile within its process, from 1
+ *   X-Service-Name                           application_name, percent-encoded
+ *   X-Profile-Labels                         the other labels: name=value,name=value, each percent-encoded
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/backend_kinds.h"
+#include "backends/backend_over_http.h"
+#include "backends/series_labels.h"
+#include "base/alloc.h"
+#include "http/http_url.h"
+#include "settings/pairs.h"
+
+#define HEADER_MAX 8000u
+#define NUMBER_MAX 64u
+
+static rpp_status write_label_header(rpp_byte_sink *sink, const rpp_pairs *labels)
+{
+    static const char name[] = "X-Profile-Labels: ";
+    rpp_status status = rpp_byte_sink_write(sink, name, sizeof name - 1);
+    for (size_t i = 1; i < labels->count && status == RPP_OK; i++) {
+        if (i > 1) status = rpp_byte_sink_write(sink, ",", 1);
+        if (status == RPP_OK) status = rpp_url_escape(sink, labels->items[i].key);
+        if (status == RPP_OK) status = rpp_byte_sink_write(sink, "=", 1);
+        if (status == RPP_OK) status = rpp_url_escape(sink, labels->items[i].value);
+    }
+    return status == RPP_OK ? rpp_byte_sink_write(sink, "", 1) : status;
+}
+
+static rpp_status write_name_header(rpp_byte_sink *sink, const char *service)
+{
+    static const char name[] = "X-Service-Name: ";
+    rpp_status status = rpp_byte_sink_write(sink, name, sizeof name - 1);
+    if (status == RPP_OK) status = rpp_url_escape(sink, service);
+    return status == RPP_OK ? rpp_byte_sink_write(sink, "", 1) : status;
+}
+
+static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+                          rpp_delivery *delivery)
+{
+    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    char time[NUMBER_MAX], duration[NUMBER_MAX], sequence[NUMBER_MAX];
+    rpp_pairs labels = {0};
+    rpp_byte_buffer service_header, label_header;
+    size_t headers = 0;
+    rpp_byte_buffer_init(&service_header, HEADER_MAX);
+    rpp_byte_buffer_init(&label_header, HEADER_MAX);
+
+    rpp_http_request request = {
+        .url = self->url,
+        .content_type = "application/octet-stream",
+        .body = payload->bytes,
+        .body_length = payload->length,
+        .deadline_ns = deadline_ns,
+    };
+    snprintf(time, sizeof time, "X-Profile-Time-Nanos: %" PRIu64, payload->time_ns);
+    snprintf(duration, sizeof duration, "X-Profile-Duration-Nanos: %" PRIu64, payload->duration_ns);
+    snprintf(sequence, sizeof sequence, "X-Profile-Sequence: %" PRIu64, payload->sequence);
+    request.headers[headers++] = time;
+    request.headers[headers++] = duration;
+    request.headers[headers++] = sequence;
+
+    rpp_status status = rpp_series_labels(self->settings, payload, &labels);
+    if (status != RPP_OK) goto done;
+    status = write_name_header(&service_header.sink, labels.items[0].value);
+    if (status == RPP_OK) request.headers[headers++] = (const char *)service_header.bytes;
+    if (status == RPP_OK && labels.count > 1) status = write_label_header(&label_header.sink, &labels);
+    if (status == RPP_OK && label_header.length) request.headers[headers++] = (const char *)label_header.bytes;
+    if (status == RPP_NO_MEMORY) goto done;
+    /* RPP_LIMIT: labels that do not fit into a header are left out. The profile is worth more. */
+    status = rpp_backend_over_http_post(self, &request, NULL, delivery, NULL);
+
+done:
+    rpp_byte_buffer_destroy(&service_header);
+    rpp_byte_buffer_destroy(&label_header);
+    rpp_pairs_destroy(&labels);
+    return status;
+}
+
+rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client *http)
+{
+    char *url = rpp_url_without_userinfo(settings->server_address);
+    rpp_backend_over_http *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
+    if (!self) return NULL;
+    self->backend = (rpp_backend){.name = "http",
+                                  .limits.max_age_ns = RPP_BACKEND_AGE_MAX_NS,
+                                  .legal_label_names = true,
+                                  .deliver = deliver,
+                                  .free = rpp_backend_over_http_free};
+    return &self->backend;
+}

@@ -1,0 +1,158 @@
+/* backend_parca.c - Parca's POST /api/profiles/writeraw: JSON, the profile in base64.
+ *
+ * Parca drops the labels of samples and keeps those of series, so a window is one request with many series (series_list.h).
+ * An empty profile, or a series without labels, crashes the whole server, and a retry crashes it again after its restart.
+ * Neither is ever sent, and a payload on which the connection was closed three times is not sent again.
+ */
+#include <string.h>
+
+#include "backends/backend_kinds.h"
+#include "backends/backend_over_http.h"
+#include "backends/series_labels.h"
+#include "backends/series_list.h"
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/json_text.h"
+#include "http/http_url.h"
+#include "settings/pairs.h"
+
+#define RAW_MAX        (48u * 1024 * 1024) /* it accepts 64 MiB decoded, including the labels of all series */
+/* The server needed 14 ms for 300. With 100 values of a label and 5 states, 500 are needed. */
+#define MAX_SERIES     1000u
+/* Each series repeats the names of its frames: some 35 ns of CPU time per byte (benchmark/encode.c), so 0.3 s per window. */
+#define MAX_SERIES_RAW (8u * 1024 * 1024)
+#define BODY_MAX       (100u * 1024 * 1024)
+#define CLOSED_RETRIES 2u
+
+typedef struct parca {
+    rpp_backend_over_http over_http; /* first */
+    uint64_t closed_sequence;        /* the last payload on which the connection was closed */
+    unsigned closed_count;           /* how often it was closed */
+} parca;
+
+static rpp_status write_text(rpp_byte_sink *sink, const char *text)
+{
+    return rpp_byte_sink_write(sink, text, strlen(text));
+}
+
+static rpp_status write_label(rpp_byte_sink *sink, const char *key, const char *value)
+{
+    rpp_status status = write_text(sink, "{\"name\":");
+    if (status == RPP_OK) status = rpp_json_write_string(sink, key);
+    if (status == RPP_OK) status = write_text(sink, ",\"value\":");
+    if (status == RPP_OK) status = rpp_json_write_string(sink, value);
+    return status == RPP_OK ? write_text(sink, "}") : status;
+}
+
+static rpp_status write_labels(rpp_byte_sink *sink, const rpp_pairs *labels)
+{
+    rpp_status status = RPP_OK;
+    for (size_t i = 0; i < labels->count && status == RPP_OK; i++) {
+        status = write_text(sink, ",");
+        if (status == RPP_OK) status = write_label(sink, labels->items[i].key, labels->items[i].value);
+    }
+    return status;
+}
+
+static rpp_status write_series(rpp_byte_sink *sink, const rpp_pairs *labels, const rpp_series *series)
+{
+    rpp_status status = write_text(sink, "{\"labels\":{\"labels\":[");
+    if (status == RPP_OK) status = write_label(sink, "__name__", "process_cpu");
+    if (status == RPP_OK) status = write_labels(sink, labels);
+    if (status == RPP_OK) status = write_labels(sink, &series->labels);
+    if (status == RPP_OK) status = write_text(sink, "]},\"samples\":[{\"rawProfile\":\"");
+    if (status == RPP_OK) status = rpp_base64_write(sink, series->profile, series->length);
+    return status == RPP_OK ? write_text(sink, "\"}]}") : status;
+}
+
+/* RPP_INVALID: the payload is damaged. */
+static rpp_status write_body(rpp_byte_sink *sink, const rpp_pairs *labels, const rpp_payload *payload)
+{
+    rpp_series_reader reader = rpp_series_list_read(payload->bytes, payload->length);
+    rpp_status status = reader.left ? write_text(sink, "{\"series\":[") : RPP_INVALID;
+    for (bool first = true; status == RPP_OK && reader.left; first = false) {
+        rpp_series series;
+        status = rpp_series_reader_next(&reader, &series);
+        if (status == RPP_OK && !first) status = write_text(sink, ",");
+        if (status == RPP_OK) status = write_series(sink, labels, &series);
+        rpp_pairs_destroy(&series.labels);
+    }
+    return status == RPP_OK ? write_text(sink, "],\"normalized\":true}") : status;
+}
+
+static void refuse(rpp_delivery *delivery, const char *why)
+{
+    *delivery = (rpp_delivery){.attempt = {.end = RPP_END_NOT_SENT, .permanent = true}};
+    memcpy(delivery->message, why, strlen(why) + 1);
+}
+
+static void watch_for_crashes(parca *self, const rpp_payload *payload, bool connected, rpp_delivery *delivery)
+{
+    rpp_attempt_end end = delivery->attempt.end;
+    if (!connected || delivery->timed_out || (end != RPP_END_NOT_SENT && end != RPP_END_NO_ANSWER)) return;
+    if (self->closed_sequence != payload->sequence) {
+        self->closed_sequence = payload->sequence;
+        self->closed_count = 0;
+    }
+    if (++self->closed_count > CLOSED_RETRIES) {
+        delivery->attempt.permanent = true;
+        rpp_delivery_add_hint(delivery, "for the third time with this profile, which may crash the server: left alone");
+    }
+}
+
+static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+                          rpp_delivery *delivery)
+{
+    parca *self = (parca *)backend;
+    rpp_pairs labels = {0};
+    rpp_byte_buffer body;
+    bool connected = false;
+    rpp_byte_buffer_init(&body, BODY_MAX);
+    if (!payload->length || !payload->samples) {
+        refuse(delivery, "an empty profile is never sent to Parca: it would crash the server");
+        return RPP_OK;
+    }
+
+    rpp_status status = rpp_series_labels(self->over_http.settings, payload, &labels);
+    if (status != RPP_OK) goto done;
+    status = write_body(&body.sink, &labels, payload);
+    if (status == RPP_LIMIT || status == RPP_INVALID) {
+        refuse(delivery, status == RPP_LIMIT ? "the profile is larger than Parca takes"
+                                             : "the series of the profile cannot be read: it is damaged");
+        status = RPP_OK;
+        goto done;
+    }
+    if (status != RPP_OK) goto done;
+
+    rpp_http_request request = {
+        .url = self->over_http.url,
+        .content_type = "application/json",
+        .body = body.bytes,
+        .body_length = body.length,
+        .deadline_ns = deadline_ns,
+    };
+    status = rpp_backend_over_http_post(&self->over_http, &request, NULL, delivery, &connected);
+    if (status == RPP_OK) watch_for_crashes(self, payload, connected, delivery);
+
+done:
+    rpp_byte_buffer_destroy(&body);
+    rpp_pairs_destroy(&labels);
+    return status;
+}
+
+rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client *http)
+{
+    char *url = rpp_url_join(settings->server_address, "/api/profiles/writeraw");
+    parca *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
+    if (!self) return NULL;
+    self->over_http.dialect = (rpp_dialect){.speaks_no_html = true};
+    self->over_http.backend = (rpp_backend){.name = "parca",
+                                            .limits = {.max_raw_bytes = RAW_MAX,
+                                                       .max_age_ns = RPP_BACKEND_AGE_MAX_NS,
+                                                       .max_series = MAX_SERIES,
+                                                       .max_series_raw_bytes = MAX_SERIES_RAW},
+                                            .legal_label_names = true,
+                                            .deliver = deliver,
+                                            .free = rpp_backend_over_http_free};
+    return &self->over_http.backend;
+}

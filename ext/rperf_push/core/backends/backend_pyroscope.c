@@ -1,0 +1,78 @@
+/* backend_pyroscope.c - Pyroscope's push API: POST push.v1.PusherService/Push, one series with one profile per request.
+ *
+ * If one of several series in a request is bad, the server stores the others but answers with an error.
+ */
+#include <string.h>
+
+#include "backends/backend_kinds.h"
+#include "backends/backend_over_http.h"
+#include "backends/push_request.h"
+#include "backends/series_labels.h"
+#include "base/alloc.h"
+#include "http/http_url.h"
+#include "settings/pairs.h"
+
+static const rpp_status_hint hints[] = {
+    {401, "set tenant_id, or basic_auth_username and basic_auth_password, or auth_token"},
+    {404, "is server_address Pyroscope's? Versions before 1.0 take backend pyroscope_ingest"},
+    {415, "a proxy changed the Content-Type, or server_address is not Pyroscope's"},
+    {0, NULL},
+};
+
+/* __name__, service_name, __delta__, then the rest by name. Profiles hold their own window only, never running totals. */
+static rpp_status make_labels(const rpp_settings *settings, const rpp_payload *payload, rpp_pairs *labels)
+{
+    rpp_status status = rpp_series_labels(settings, payload, labels);
+    if (status == RPP_OK) status = rpp_pairs_put(labels, "__name__", 8, "process_cpu", 11);
+    if (status == RPP_OK) status = rpp_pairs_put(labels, "__delta__", 9, "false", 5);
+    if (status != RPP_OK) return status;
+
+    rpp_pair *items = labels->items, name = items[labels->count - 2], delta = items[labels->count - 1];
+    memmove(items + 3, items + 1, (labels->count - 3) * sizeof *items);
+    items[1] = items[0];
+    items[0] = name;
+    items[2] = delta;
+    return RPP_OK;
+}
+
+static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+                          rpp_delivery *delivery)
+{
+    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    rpp_pairs labels = {0};
+    uint8_t *body = NULL;
+    size_t body_length = 0;
+
+    rpp_status status = make_labels(self->settings, payload, &labels);
+    if (status != RPP_OK) goto done;
+    status = rpp_push_request_encode(&labels, payload->bytes, payload->length, &body, &body_length);
+    if (status != RPP_OK) goto done;
+
+    rpp_http_request request = {
+        .url = self->url,
+        .content_type = "application/proto", /* exactly this: with a charset the server answers 415 */
+        .body = body,
+        .body_length = body_length,
+        .deadline_ns = deadline_ns,
+    };
+    status = rpp_backend_over_http_post(self, &request, hints, delivery, NULL);
+
+done:
+    rpp_free(body);
+    rpp_pairs_destroy(&labels);
+    return status;
+}
+
+rpp_backend *rpp_backend_pyroscope_new(const rpp_settings *settings, rpp_http_client *http)
+{
+    char *url = rpp_url_join(settings->server_address, "/push.v1.PusherService/Push");
+    rpp_backend_over_http *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
+    if (!self) return NULL;
+    self->dialect = (rpp_dialect){.speaks_no_html = true, .says_500_for_many = true};
+    self->backend = (rpp_backend){.name = "pyroscope",
+                                  .limits = rpp_pyroscope_limits,
+                                  .legal_label_names = true,
+                                  .deliver = deliver,
+                                  .free = rpp_backend_over_http_free};
+    return &self->backend;
+}

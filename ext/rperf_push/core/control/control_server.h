@@ -1,0 +1,54 @@
+/* control_server.h - the thread that serves a control socket.
+ *
+ * Limits
+ *   A peer sends one request of at most 1 KiB, within ten seconds. It is disconnected if it reads nothing for five seconds, or if
+ *   more than 16 MiB wait for it. There are at most 8 peers at a time; one more gets an error. Requests are answered one after
+ *   another.
+ *   While nobody is connected, the thread sleeps in poll. While a stream is open, it looks every 30 ms for what was pushed, because
+ *   threads that push, such as a collector, never write to a descriptor.
+ *
+ * Threads    start and stop: one at a time. The service is called on the server's thread.
+ * Ownership  the caller owns the service, which must outlive the server. `close` ends a stream.
+ */
+#ifndef RPP_CONTROL_SERVER_H
+#define RPP_CONTROL_SERVER_H
+
+#include <stdbool.h>
+
+#include "base/byte_sink.h"
+#include "base/status.h"
+#include "control/control_outbox.h"
+#include "control/control_request.h"
+#include "control/control_socket.h"
+
+#define RPP_CONTROL_PEERS_MAX 8
+
+typedef struct rpp_control_service {
+    void *context;
+    /* Writes a document, within a second or so. RPP_INVALID: unknown verb, or wrong arguments. On failure `why` has one line. */
+    rpp_status (*answer)(void *context, const rpp_control_request *request, rpp_byte_sink *document,
+                         char why[RPP_CONTROL_WHY_MAX]);
+    /* Begins to push to the outbox, from any thread, until `close`. RPP_INVALID: the verb is not that of a stream. May be NULL. */
+    rpp_status (*open)(void *context, const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
+                       char why[RPP_CONTROL_WHY_MAX]);
+    /* Called again and again while the stream is open, every 30 ms or so. May be NULL. */
+    void (*look_after)(void *stream);
+    /* The peer wants no more: push the rest, then call rpp_control_outbox_end; soon, from any thread. */
+    void (*finish)(void *stream);
+    /* The peer is gone, or has received everything. */
+    void (*close)(void *stream);
+    uint64_t request_patience_ns; /* 0: ten seconds */
+} rpp_control_service;
+
+typedef struct rpp_control_server rpp_control_server;
+
+/* RPP_IO: `why` has the reason. */
+RPP_NODISCARD rpp_status rpp_control_server_start(const char *place, const rpp_control_service *service,
+                                                  rpp_control_server **server, char why[RPP_CONTROL_WHY_MAX]);
+/* Waits for a request under way, closes all connections, removes the path, and frees the server. */
+void rpp_control_server_stop(rpp_control_server *server);
+const char *rpp_control_server_path(const rpp_control_server *server);
+/* In a forked child: closes the child's copies of descriptors. The rest stays as it is, because it may be half-way. */
+void rpp_control_server_forget_after_fork(rpp_control_server *server);
+
+#endif

@@ -1,0 +1,385 @@
+/* exporter.c - encodes a window, halves it as often as it is too large, and queues all of its parts or none. */
+#include "delivery/exporter.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "backends/series_labels.h"
+#include "backends/series_list.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/gzip_sink.h"
+#include "base/label_caps.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "base/version.h"
+#include "pprof/pprof_encoder.h"
+#include "pprof/window_series.h"
+#include "settings/pairs.h"
+
+/* Measured (benchmark/encode.c): level 1 takes a third of the time of level 6, for a tenth more bytes. */
+#define GZIP_LEVEL           1
+#define MAX_COMPRESSED_BYTES (64u << 20)
+/* Old Pyroscope storage drops a second profile of the same series and millisecond, be it of this process or another one. */
+#define PART_OFFSET_NS       RPP_NS_PER_MS
+#define DOC_URL              "https://github.com/rperf-push/rperf-push"
+
+struct rpp_exporter {
+    const rpp_frame_names *names;
+    rpp_payload_queue *queue;
+    rpp_backend_limits limits;
+    rpp_pprof_options options;
+    const char *comments[5];
+    char mode[RPP_MODE_TEXT_MAX + 8], frequency[32];
+    bool told_of_labels, told_of_series;
+    uint64_t random;
+};
+
+/* The finished parts of one window, in order. */
+typedef struct window_parts {
+    const rpp_exporter *exporter;
+    const rpp_profile *profile;
+    const rpp_row *rows;             /* the profile's, in the order in which they are sent */
+    const rpp_window_series *series; /* NULL: samples have their labels themselves */
+    rpp_payload *first, **end;
+    uint64_t count, labels_cut, unlabelled;
+    size_t labelled_bytes; /* in series with labels, before compression */
+    uint64_t shift_ns;     /* of the time that the backend is told */
+    uint64_t values[RPP_VALUE_COUNT];
+} window_parts;
+
+/* One that is being made. */
+typedef struct part {
+    rpp_byte_buffer bytes;
+    size_t left, raw_length, labelled_bytes; /* bytes before compression: that may come yet, that came */
+    uint64_t unlabelled;                     /* samples for whose labels the window has no bytes left */
+    rpp_pprof_totals totals;
+} part;
+
+rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_names *names, rpp_payload_queue *queue,
+                               const rpp_backend_limits *limits, bool legal_label_names)
+{
+    rpp_exporter *exporter = rpp_calloc(1, sizeof *exporter);
+    if (!exporter) return NULL;
+    char mode[RPP_MODE_TEXT_MAX];
+    snprintf(exporter->mode, sizeof exporter->mode, "mode %s", rpp_mode_text(settings->mode, "+", mode));
+    snprintf(exporter->frequency, sizeof exporter->frequency, "frequency %u Hz", (unsigned)settings->frequency);
+    exporter->comments[0] = "rperf-push " RPP_VERSION;
+    exporter->comments[1] = exporter->mode;
+    exporter->comments[2] = exporter->frequency;
+    exporter->comments[3] = settings->ruby_description;
+    exporter->names = names;
+    exporter->queue = queue;
+    exporter->limits = *limits;
+    exporter->random = rpp_random_seed();
+    exporter->options = (rpp_pprof_options){.mode = settings->mode,
+                                            .period_ns = RPP_NS_PER_S / (settings->frequency ? settings->frequency : 1),
+                                            .vm_state_frames = settings->vm_state_frames,
+                                            .comments = exporter->comments,
+                                            .doc_url = DOC_URL,
+                                            .settings = settings,
+                                            .legal_label_names = legal_label_names,
+                                            .policy = rpp_label_policy_new(settings, legal_label_names)};
+    if (exporter->options.policy) return exporter;
+    rpp_exporter_free(exporter);
+    return NULL;
+}
+
+void rpp_exporter_free(rpp_exporter *exporter)
+{
+    if (!exporter) return;
+    rpp_label_policy_free(exporter->options.policy);
+    rpp_free(exporter);
+}
+
+/* --- one part ------------------------------------------------------------------------------------------------------- */
+
+/* Stops an encoding that is going to be too large, before more time is spent on it. */
+typedef struct limit_sink {
+    rpp_byte_sink sink;
+    rpp_byte_sink *target;
+    size_t *left;
+} limit_sink;
+
+static rpp_status limited_write(rpp_byte_sink *sink, const void *bytes, size_t length)
+{
+    limit_sink *limit = (limit_sink *)sink;
+    if (length > *limit->left) return RPP_LIMIT;
+    *limit->left -= length;
+    return rpp_byte_sink_write(limit->target, bytes, length);
+}
+
+/* Some rows as a profile at the end of the part's bytes. */
+static rpp_status encode_profile(const window_parts *parts, size_t first, size_t count, part *made,
+                                 rpp_pprof_totals *totals)
+{
+    const rpp_exporter *exporter = parts->exporter;
+    rpp_pprof_options options = exporter->options;
+    options.rows = parts->rows;
+    options.no_labels = parts->series != NULL;
+    rpp_gzip_sink *gzip = rpp_gzip_sink_new(&made->bytes.sink, GZIP_LEVEL);
+    if (!gzip) return RPP_NO_MEMORY;
+    limit_sink limit = {{limited_write}, rpp_gzip_sink_as_sink(gzip), &made->left};
+    rpp_status status = rpp_pprof_encode(parts->profile, first, count, exporter->names, &options,
+                                         parts->shift_ns + parts->count * PART_OFFSET_NS, &limit.sink, totals);
+    if (status == RPP_OK) status = rpp_gzip_sink_finish(gzip);
+    made->raw_length += (size_t)rpp_gzip_sink_raw_bytes(gzip);
+    rpp_gzip_sink_free(gzip);
+    return status;
+}
+
+static void add_values(uint64_t to[RPP_VALUE_COUNT], const uint64_t values[RPP_VALUE_COUNT])
+{
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) to[value] += values[value];
+}
+
+static rpp_status encode_one_series(const window_parts *parts, uint32_t id, size_t first, size_t count, part *made)
+{
+    rpp_pairs labels;
+    rpp_pprof_totals totals = {0};
+    size_t series, before = made->bytes.length, raw_before = made->raw_length;
+    rpp_status status = rpp_window_series_labels(parts->series, id, &labels);
+    if (status == RPP_OK) status = rpp_series_list_begin(&made->bytes, &labels, &series);
+    size_t head = made->bytes.length - before;
+    if (status == RPP_OK && head > made->left) status = RPP_LIMIT;
+    if (status == RPP_OK) {
+        made->left -= head;
+        status = encode_profile(parts, first, count, made, &totals);
+    }
+    if (status == RPP_OK) {
+        rpp_series_list_end(&made->bytes, series);
+        if (labels.count) made->labelled_bytes += made->raw_length - raw_before;
+        made->totals.samples += totals.samples;
+        add_values(made->totals.values, totals.values);
+    }
+    rpp_pairs_destroy(&labels);
+    return status;
+}
+
+static bool may_have_labels(const window_parts *parts, const part *made)
+{
+    size_t max_bytes = parts->exporter->limits.max_series_raw_bytes;
+    return !max_bytes || parts->labelled_bytes + made->labelled_bytes < max_bytes;
+}
+
+static rpp_status encode_series(const window_parts *parts, size_t first, size_t count, part *made)
+{
+    rpp_status status = RPP_OK;
+    for (size_t end = first + count, next; first < end && status == RPP_OK; first = next) {
+        uint32_t id = rpp_window_series_of(parts->series, &parts->rows[first]);
+        if (!may_have_labels(parts, made)) id = 0; /* and so all that is left is one series */
+        for (next = first; next < end; next++) {
+            uint32_t own = rpp_window_series_of(parts->series, &parts->rows[next]);
+            if (id && own != id) break;
+            if (!id) made->unlabelled += own != 0;
+        }
+        status = encode_one_series(parts, id, first, next - first, made);
+    }
+    return status;
+}
+
+static void add_part(window_parts *parts, rpp_payload *payload, const part *made)
+{
+    payload->time_ns = rpp_profile_time_ns(parts->profile) + parts->count * PART_OFFSET_NS;
+    payload->duration_ns = rpp_profile_duration_ns(parts->profile);
+    payload->raw_length = made->raw_length;
+    payload->samples = made->totals.samples;
+    *parts->end = payload;
+    parts->end = &payload->next;
+    parts->count++;
+    add_values(parts->values, made->totals.values);
+    parts->labels_cut += made->totals.labels_cut;
+    parts->unlabelled += made->unlabelled;
+    parts->labelled_bytes += made->labelled_bytes;
+}
+
+/* Rows without a shown value make no part: some servers do not survive an empty profile. */
+static rpp_status encode_part(window_parts *parts, size_t first, size_t count, size_t max_raw_bytes)
+{
+    part made = {.left = max_raw_bytes};
+    rpp_byte_buffer_init(&made.bytes, MAX_COMPRESSED_BYTES);
+    rpp_status status = parts->series ? encode_series(parts, first, count, &made)
+                                      : encode_profile(parts, first, count, &made, &made.totals);
+    if (status == RPP_OK && made.totals.samples) {
+        size_t length;
+        uint8_t *bytes = rpp_byte_buffer_take(&made.bytes, &length);
+        rpp_payload *payload = rpp_payload_new(bytes, length);
+        if (payload) add_part(parts, payload, &made);
+        if (!payload) status = RPP_NO_MEMORY;
+    }
+    rpp_byte_buffer_destroy(&made.bytes);
+    return status;
+}
+
+/* --- the parts of a window ------------------------------------------------------------------------------------------ */
+
+/* Each location takes a byte at least: what cannot fit need not be tried. */
+static bool is_hopeless(const window_parts *parts, size_t first, size_t count, size_t max_raw_bytes)
+{
+    size_t depths = 0;
+    for (size_t i = first; i < first + count && depths <= max_raw_bytes; i++) {
+        uint32_t depth;
+        (void)rpp_stack_table_get(rpp_profile_stacks(parts->profile), parts->rows[i].stack, &depth);
+        depths += depth;
+    }
+    return depths > max_raw_bytes;
+}
+
+static rpp_status encode_range(window_parts *parts, size_t first, size_t count);
+
+static rpp_status encode_halves(window_parts *parts, size_t first, size_t count)
+{
+    rpp_status status = encode_range(parts, first, count / 2);
+    return status == RPP_OK ? encode_range(parts, first + count / 2, count - count / 2) : status;
+}
+
+/* A row that is too large by itself is sent all the same: the backend may take it, nobody can split it. */
+static rpp_status encode_range(window_parts *parts, size_t first, size_t count)
+{
+    const rpp_backend_limits *limits = &parts->exporter->limits;
+    size_t max_raw_bytes = limits->max_raw_bytes && count > 1 ? limits->max_raw_bytes : SIZE_MAX;
+    bool too_many = count > 1 && limits->max_samples && count > limits->max_samples;
+    if (too_many || is_hopeless(parts, first, count, max_raw_bytes)) {
+        return encode_halves(parts, first, count);
+    }
+    rpp_status status = encode_part(parts, first, count, max_raw_bytes);
+    return status == RPP_LIMIT && count > 1 ? encode_halves(parts, first, count) : status;
+}
+
+/* --- the window ----------------------------------------------------------------------------------------------------- */
+
+/* Counted from 1 in the process, whichever exporter. */
+static uint64_t next_sequence(void)
+{
+    static _Atomic uint64_t last;
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+static void count_part(const rpp_payload *payload)
+{
+    rpp_stats_add(RPP_STAT_samples_encoded, payload->samples);
+    rpp_stats_add(RPP_STAT_bytes_encoded, payload->raw_length);
+    rpp_stats_add(RPP_STAT_bytes_compressed, payload->length);
+    rpp_stats_add(RPP_STAT_payloads_sealed, 1);
+}
+
+static void count_values(const uint64_t values[RPP_VALUE_COUNT])
+{
+#define X(context, id, field, ...) rpp_stats_add(RPP_STAT_##field##_encoded, values[RPP_VALUE_##id]);
+    RPP_VALUE_TYPES(X, )
+#undef X
+}
+
+static void queue_all(rpp_exporter *exporter, rpp_payload *payload)
+{
+    for (rpp_payload *next; payload; payload = next) {
+        next = payload->next;
+        payload->next = NULL;
+        payload->sequence = next_sequence();
+        count_part(payload);
+        rpp_payload_queue_push(exporter->queue, payload);
+    }
+}
+
+static void count_labels(rpp_exporter *exporter, uint64_t cut)
+{
+    rpp_stats_add(RPP_STAT_samples_labels_cut, cut);
+    if (!cut || exporter->told_of_labels) return;
+    exporter->told_of_labels = true;
+    rpp_log(RPP_LOG_WARN,
+            "some samples have more labels than a series may have names (%d, with those of the tags): the last "
+            "ones are left out; use fewer, or put into label_deny what may go",
+            RPP_NAMES_OF_A_SERIES_MAX);
+}
+
+static void count_unlabelled(rpp_exporter *exporter, uint64_t unlabelled)
+{
+    rpp_stats_add(RPP_STAT_samples_unlabelled, unlabelled);
+    if (!unlabelled || exporter->told_of_series) return;
+    exporter->told_of_series = true;
+    rpp_log(
+        RPP_LOG_WARN,
+        "a window has more sets of labels than a request may have series (%u, of %zu MiB together): the rest is sent "
+        "without labels; use fewer, put into label_deny what may go, or lower max_label_values",
+        (unsigned)exporter->limits.max_series, exporter->limits.max_series_raw_bytes >> 20);
+}
+
+static void forget_all(rpp_payload *payload)
+{
+    for (rpp_payload *next; payload; payload = next) {
+        next = payload->next;
+        rpp_payload_free(payload);
+    }
+}
+
+static void count_window(const rpp_profile *profile)
+{
+    rpp_stats_set(RPP_STAT_stacks_in_window, rpp_stack_table_count(rpp_profile_stacks(profile)));
+    /* Id 0 is no set. */
+    rpp_stats_set(RPP_STAT_label_sets_in_window, rpp_label_sets_count(rpp_profile_label_sets(profile)) - 1);
+}
+
+/* Processes that start together have windows that begin together. */
+static uint64_t draw_shift_ns(rpp_exporter *exporter, const rpp_profile *profile)
+{
+    uint64_t duration_ns = rpp_profile_duration_ns(profile);
+    if (!exporter->limits.one_a_millisecond || !duration_ns) return 0;
+    return rpp_random_next(&exporter->random) % duration_ns;
+}
+
+/* Names that a series has anyway are no names for those of samples. */
+static rpp_status find_series(rpp_exporter *exporter, const rpp_profile *profile, rpp_window_series *series)
+{
+    const rpp_payload no_labels = {0};
+    rpp_pairs taken = {0};
+    rpp_status status = rpp_series_labels(exporter->options.settings, &no_labels, &taken);
+    if (status == RPP_OK) {
+        status = rpp_window_series_init(series, profile, &exporter->options, &taken, exporter->limits.max_series);
+    }
+    rpp_pairs_destroy(&taken);
+    return status;
+}
+
+static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
+{
+    const rpp_profile *profile = parts->profile;
+    rpp_label_policy_begin(exporter->options.policy, rpp_profile_time_ns(profile));
+    if (!exporter->limits.max_series) {
+        parts->rows = rpp_profile_rows(profile);
+        return encode_range(parts, 0, rpp_profile_row_count(profile));
+    }
+    rpp_window_series series = {0};
+    rpp_status status = find_series(exporter, profile, &series);
+    if (status == RPP_OK) {
+        parts->rows = series.rows;
+        parts->series = &series;
+        status = encode_range(parts, 0, series.row_count);
+        parts->labels_cut = series.labels_cut;
+        if (status == RPP_OK) count_unlabelled(exporter, series.unlabelled + parts->unlabelled);
+    }
+    rpp_window_series_destroy(&series);
+    return status;
+}
+
+void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile)
+{
+    uint64_t started = rpp_thread_cpu_ns();
+    window_parts parts = {.exporter = exporter, .profile = profile, .end = &parts.first};
+    parts.shift_ns = draw_shift_ns(exporter, profile);
+    rpp_status status = encode_window(exporter, &parts);
+    rpp_stats_add(RPP_STAT_encode_cpu_ns, rpp_thread_cpu_ns() - started);
+    count_window(profile);
+
+    if (status != RPP_OK) {
+        rpp_stats_add(RPP_STAT_encode_failures, 1);
+        rpp_log(RPP_LOG_ERROR, "a window could not be encoded and is lost: %s", rpp_status_text(status));
+        forget_all(parts.first);
+    } else if (parts.first) {
+        count_labels(exporter, parts.labels_cut);
+        count_values(parts.values);
+        queue_all(exporter, parts.first);
+    } else {
+        rpp_stats_add(RPP_STAT_windows_empty, 1);
+    }
+    rpp_profile_free(profile);
+}

@@ -1,0 +1,411 @@
+/* uploader.c - the background thread that brings payloads from the queue to the backend, one at a time.
+ *
+ * It looks, decides and acts: where payloads wait is payload_sources.h, what it does next next_step.h, and what follows a
+ * try next_try.h. A flush waits until nothing is left of what was there when it began, by sequence; with a spool, until the
+ * thread finds nothing left.
+ *
+ * Locks      `lock` before the queue's; neither is held while a payload is delivered.
+ */
+#include "delivery/uploader.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "base/thread.h"
+#include "delivery/next_step.h"
+#include "delivery/next_try.h"
+#include "delivery/payload_sources.h"
+#include "delivery/upload_report.h"
+
+#define STACK_BYTES (1024u * 1024u)
+
+struct rpp_uploader {
+    rpp_uploader_options options;
+    rpp_payload_sources sources; /* the thread's own, but for hurrying */
+    rpp_backend *backend;
+    rpp_http_client *http;
+    pthread_t thread;
+    bool joinable; /* start and stop */
+
+    struct { /* the thread's own */
+        uint64_t random;
+        rpp_upload_report report;
+        rpp_streak streak;
+        uint64_t era; /* from 1, one more with each delivery: what failed in an earlier one has failed alone */
+    } thread_data;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct {                    /* under the lock */
+        uint64_t trying;        /* sequence of the payload that is in neither source; 0: none */
+        unsigned flushes;       /* under way */
+        uint64_t hurries;       /* flushes and stops so far */
+        uint64_t lost;          /* payloads so far, not delivered */
+        uint64_t rest_until_ns; /* no try before */
+        uint64_t idle;          /* times the thread found nothing left */
+        uint64_t stop_deadline_ns;
+        bool stopping, gone; /* gone: the thread is done */
+    } synced;
+};
+
+static uint64_t monotonic_ns(const rpp_uploader *self)
+{
+    return self->options.clock->monotonic_ns(self->options.clock->context);
+}
+
+static uint64_t realtime_ns(const rpp_uploader *self)
+{
+    return self->options.clock->realtime_ns(self->options.clock->context);
+}
+
+/* --- the payload that is in no source ------------------------------------------------------------------------------- */
+
+/* A flush finds what is in memory either there or on its way. */
+static rpp_payload *take(rpp_uploader *self, rpp_source source, uint64_t now)
+{
+    if (source != RPP_SOURCE_MEMORY) return rpp_payload_sources_take(&self->sources, source, now);
+    pthread_mutex_lock(&self->lock);
+    rpp_payload *payload = rpp_payload_sources_take(&self->sources, source, now);
+    if (payload) self->synced.trying = payload->sequence;
+    pthread_mutex_unlock(&self->lock);
+    return payload;
+}
+
+/* It is in a source again, or has ended. */
+static void let_go(rpp_uploader *self, bool lost)
+{
+    pthread_mutex_lock(&self->lock);
+    self->synced.trying = 0;
+    if (lost) self->synced.lost++;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void end_payload(rpp_uploader *self, rpp_payload *payload, bool delivered)
+{
+    rpp_payload_sources_end(&self->sources, payload);
+    let_go(self, !delivered);
+}
+
+static void put_back(rpp_uploader *self, rpp_payload *payload)
+{
+    rpp_payload_sources_put_back(&self->sources, payload);
+    let_go(self, false);
+}
+
+/* The rest, when no thread will send it any more. */
+static void drop_the_rest(rpp_uploader *self)
+{
+    for (rpp_payload *payload; (payload = take(self, RPP_SOURCE_MEMORY, UINT64_MAX));) {
+        if (rpp_payload_sources_store(&self->sources, payload)) {
+            let_go(self, false);
+            continue;
+        }
+        rpp_stats_add(RPP_STAT_payloads_dropped_shutdown, 1);
+        end_payload(self, payload, false);
+    }
+}
+
+/* --- one try -------------------------------------------------------------------------------------------------------- */
+
+static bool is_too_old(const rpp_uploader *self, const rpp_payload *payload, uint64_t *age_ns)
+{
+    uint64_t now = realtime_ns(self), max = self->options.max_age_ns, limit = self->backend->limits.max_age_ns;
+    if (!max || (limit && limit < max)) max = limit;
+    *age_ns = now > payload->time_ns ? now - payload->time_ns : 0;
+    return max && *age_ns > max;
+}
+
+static uint64_t try_deadline_ns(rpp_uploader *self)
+{
+    bool others_wait = rpp_payload_queue_count(self->sources.queue) > 0;
+    pthread_mutex_lock(&self->lock);
+    uint64_t stop_deadline_ns = self->synced.stopping ? self->synced.stop_deadline_ns : UINT64_MAX;
+    pthread_mutex_unlock(&self->lock);
+    return rpp_try_deadline_ns(monotonic_ns(self), self->options.upload_timeout_ns, stop_deadline_ns, others_wait);
+}
+
+static void count_try(rpp_uploader *self, rpp_payload *payload, const rpp_attempt *attempt)
+{
+    if (rpp_attempt_is_server_error(attempt)) payload->tries.server_errors++;
+    if (!rpp_may_be_its_own_fault(attempt)) return;
+    uint64_t era = self->thread_data.era;
+    if (payload->failed_in && payload->failed_in != era) payload->tries.alone++;
+    payload->failed_in = era;
+}
+
+/* `hurries`: asked for when the payload was taken, and then by now. */
+static rpp_next_try decide(rpp_uploader *self, rpp_payload *payload, const rpp_attempt *attempt, uint64_t *hurries,
+                           uint64_t now)
+{
+    pthread_mutex_lock(&self->lock);
+    const rpp_situation situation = {.now_ns = now,
+                                     .tries = payload->tries,
+                                     .streak = self->thread_data.streak,
+                                     .flushing = self->synced.flushes > 0,
+                                     .stopping = self->synced.stopping,
+                                     .hurried = self->synced.hurries != *hurries,
+                                     .has_spool = self->options.spool != NULL};
+    rpp_next_try next = rpp_next_try_after(&self->options.backoff, attempt, &situation, &self->thread_data.random);
+    self->synced.rest_until_ns = next.rest_until_ns;
+    payload->due_ns = next.due_ns;
+    *hurries = self->synced.hurries;
+    pthread_mutex_unlock(&self->lock);
+    self->thread_data.streak = next.streak;
+    if (next.verdict == RPP_VERDICT_DELIVERED) self->thread_data.era++;
+    return next;
+}
+
+/* Under the lock. */
+static void hurry(rpp_uploader *self)
+{
+    self->synced.rest_until_ns = 0;
+    rpp_payload_sources_hurry(&self->sources);
+}
+
+/* A flush or a stop found the payload in no source, when it was decided on but not put back yet. */
+static void hurry_what_was_put_back(rpp_uploader *self, uint64_t hurries)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->synced.hurries != hurries) hurry(self);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void try_payload(rpp_uploader *self, rpp_payload *payload, uint64_t hurries)
+{
+    rpp_delivery delivery = {0};
+    uint64_t age_ns = 0;
+    if (is_too_old(self, payload, &age_ns)) {
+        rpp_upload_report_too_old(&self->thread_data.report, payload, age_ns);
+        end_payload(self, payload, false);
+        return;
+    }
+
+    self->sources.disk_refuses = false;
+    payload->tries.begun++;
+    if (self->backend->deliver(self->backend, payload, try_deadline_ns(self), &delivery) != RPP_OK) {
+        delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR, .message = "out of memory"};
+    }
+    uint64_t now = monotonic_ns(self);
+    count_try(self, payload, &delivery.attempt);
+    rpp_next_try next = decide(self, payload, &delivery.attempt, &hurries, now);
+    rpp_upload_report_try(&self->thread_data.report, payload, &delivery, next.verdict, now, realtime_ns(self));
+    if (next.verdict == RPP_VERDICT_RETRY) {
+        put_back(self, payload);
+        hurry_what_was_put_back(self, hurries);
+    } else {
+        end_payload(self, payload, next.verdict == RPP_VERDICT_DELIVERED);
+    }
+}
+
+/* --- the thread ----------------------------------------------------------------------------------------------------- */
+
+static void look(rpp_uploader *self, rpp_prospect *prospect, uint64_t *hurries)
+{
+    *prospect = (rpp_prospect){.now_ns = monotonic_ns(self), .failing = self->thread_data.streak.failures > 0};
+    pthread_mutex_lock(&self->lock);
+    prospect->rest_until_ns = self->synced.rest_until_ns;
+    prospect->stop_deadline_ns = self->synced.stop_deadline_ns;
+    prospect->stopping = self->synced.stopping;
+    *hurries = self->synced.hurries;
+    pthread_mutex_unlock(&self->lock);
+    rpp_payload_sources_look(&self->sources, prospect);
+}
+
+static void try_first(rpp_uploader *self, rpp_source source, uint64_t now, uint64_t hurries)
+{
+    rpp_payload *payload = take(self, source, now);
+    if (payload) try_payload(self, payload, hurries);
+}
+
+static void store_first(rpp_uploader *self)
+{
+    rpp_payload *payload = take(self, RPP_SOURCE_MEMORY, UINT64_MAX);
+    if (payload) put_back(self, payload);
+}
+
+/* A flush that came since the thread looked waits for what it may not have seen. */
+static void tell_idle(rpp_uploader *self, uint64_t hurries)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->synced.hurries == hurries) self->synced.idle++;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* The only place where this thread waits without a payload on its way: a debugger's backtrace explains itself. */
+static void wait_for_work(rpp_uploader *self, const rpp_step *step, uint64_t hurries)
+{
+    if (step->idle) tell_idle(self, hurries);
+    rpp_payload_queue_wait(self->sources.queue, step->wait_ns);
+}
+
+static void *run(void *context)
+{
+    rpp_uploader *self = context;
+    for (rpp_step step = {.kind = RPP_STEP_WAIT}; step.kind != RPP_STEP_END;) {
+        rpp_prospect prospect;
+        uint64_t hurries;
+        look(self, &prospect, &hurries);
+        step = rpp_next_step(&prospect);
+        switch (step.kind) {
+        case RPP_STEP_TRY: try_first(self, step.source, prospect.now_ns, hurries); break;
+        case RPP_STEP_STORE: store_first(self); break;
+        case RPP_STEP_WAIT: wait_for_work(self, &step, hurries); break;
+        case RPP_STEP_END: break;
+        }
+    }
+    drop_the_rest(self);
+    pthread_mutex_lock(&self->lock);
+    self->synced.gone = true;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+/* --- flush and stop: other threads ---------------------------------------------------------------------------------- */
+
+/* Under the lock. Whether there is time left to wait for a change. */
+static bool wait_for_change(rpp_uploader *self, rpp_patience *patience)
+{
+    if (self->synced.gone || rpp_patience_is_over(patience, monotonic_ns(self))) return false;
+    rpp_patience_wait(patience, &self->changed, &self->lock, patience->deadline_ns);
+    return true;
+}
+
+/* Under the lock. */
+static uint64_t lost_so_far(const rpp_uploader *self)
+{
+    return self->synced.lost + rpp_stats_get(RPP_STAT_payloads_dropped_queue_full);
+}
+
+rpp_flush rpp_uploader_begin_flush(rpp_uploader *self)
+{
+    pthread_mutex_lock(&self->lock);
+    rpp_flush flush = {.lost_before = lost_so_far(self)};
+    pthread_mutex_unlock(&self->lock);
+    return flush;
+}
+
+/* Under the lock: from now on it waits, and for what there is now. */
+static void flush_waits(rpp_uploader *self, rpp_flush *flush)
+{
+    if (flush->waits) return;
+    uint64_t newest = rpp_payload_queue_newest(self->sources.queue);
+    flush->waits = true;
+    flush->newest = self->synced.trying > newest ? self->synced.trying : newest;
+    flush->idle_before = self->synced.idle;
+    self->synced.hurries++;
+    hurry(self);
+}
+
+/* Under the lock. With a spool the thread has to find nothing left, neither in memory nor there. Without, all payloads that
+ * there were have to end, those included that a full queue dropped. */
+static bool is_flushed(rpp_uploader *self, const rpp_flush *flush)
+{
+    if (self->options.spool) return self->synced.idle != flush->idle_before;
+    bool being_tried = self->synced.trying && self->synced.trying <= flush->newest;
+    return !being_tried && rpp_payload_queue_oldest(self->sources.queue) > flush->newest;
+}
+
+rpp_status rpp_uploader_flush(rpp_uploader *self, rpp_flush *flush, rpp_patience *patience)
+{
+    pthread_mutex_lock(&self->lock);
+    self->synced.flushes++;
+    flush_waits(self, flush);
+    while (!is_flushed(self, flush) && wait_for_change(self, patience)) continue;
+    self->synced.flushes--;
+    bool ended = is_flushed(self, flush), in_time = ended || self->synced.gone;
+    bool lost = !ended || lost_so_far(self) != flush->lost_before;
+    pthread_mutex_unlock(&self->lock);
+    if (!in_time) return RPP_TIMEOUT;
+    return lost ? RPP_IO : RPP_OK;
+}
+
+/* Under the lock: whoever is told to end later, or sooner, than before goes by that. */
+static void tell_to_stop(rpp_uploader *self, uint64_t deadline_ns)
+{
+    self->synced.stop_deadline_ns = deadline_ns;
+    if (!self->synced.stopping) {
+        self->synced.hurries++;
+        hurry(self);
+    }
+    self->synced.stopping = true;
+    rpp_payload_queue_wake(self->sources.queue);
+}
+
+/* Under the lock. */
+static void wait_until_gone(rpp_uploader *self, rpp_patience *patience, uint64_t until_ns)
+{
+    if (until_ns > patience->deadline_ns) until_ns = patience->deadline_ns;
+    while (!self->synced.gone && rpp_monotonic_ns() < until_ns && !rpp_patience_is_over(patience, rpp_monotonic_ns())) {
+        rpp_patience_wait(patience, &self->changed, &self->lock, until_ns);
+    }
+}
+
+rpp_status rpp_uploader_stop(rpp_uploader *self, uint64_t deadline_ns, rpp_patience *patience)
+{
+    if (!self->joinable) {
+        drop_the_rest(self);
+        return RPP_OK;
+    }
+    pthread_mutex_lock(&self->lock);
+    tell_to_stop(self, deadline_ns);
+    wait_until_gone(self, patience, deadline_ns);
+    if (!self->synced.gone && rpp_monotonic_ns() >= deadline_ns) {
+        if (self->http) self->http->interrupt(self->http);
+        rpp_payload_queue_wake(self->sources.queue);
+        wait_until_gone(self, patience, UINT64_MAX);
+    }
+    bool gone = self->synced.gone;
+    pthread_mutex_unlock(&self->lock);
+    if (!gone) return RPP_TIMEOUT;
+    pthread_join(self->thread, NULL);
+    self->joinable = false;
+    drop_the_rest(self); /* what was pushed since */
+    return RPP_OK;
+}
+
+/* --- birth and death ------------------------------------------------------------------------------------------------ */
+
+rpp_uploader *rpp_uploader_new(const rpp_uploader_options *options, rpp_payload_queue *queue, rpp_backend *backend,
+                               rpp_http_client *http)
+{
+    rpp_uploader *self = rpp_calloc(1, sizeof *self);
+    if (!self) return NULL;
+    self->options = *options;
+    if (!self->options.clock) self->options.clock = &rpp_system_clock;
+    self->sources = (rpp_payload_sources){.queue = queue, .spool = options->spool};
+    self->backend = backend;
+    self->http = http;
+    self->thread_data.random = rpp_random_seed();
+    self->thread_data.era = 1;
+    self->thread_data.report.backend_name = backend->name;
+    pthread_mutex_init(&self->lock, NULL);
+    rpp_cond_init(&self->changed);
+    rpp_payload_sources_join(&self->sources, http);
+    return self;
+}
+
+rpp_status rpp_uploader_start(rpp_uploader *self)
+{
+    rpp_status status = rpp_thread_start(&self->thread, "rpp-uploader", STACK_BYTES, run, self);
+    self->joinable = status == RPP_OK;
+    return status;
+}
+
+void rpp_uploader_free(rpp_uploader *self)
+{
+    if (!self) return;
+    rpp_payload_sources_part(&self->sources);
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    rpp_free(self);
+}
+
+void rpp_uploader_forget_after_fork(rpp_uploader *self)
+{
+    if (self) rpp_spool_forget_after_fork(self->options.spool);
+}

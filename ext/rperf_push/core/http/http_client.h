@@ -1,0 +1,55 @@
+/* http_client.h - sends one HTTP request at a time with libcurl: bounded in time and memory, interruptible, no redirects.
+ *
+ * Expect: 100-continue
+ *   A proxy without a server behind it accepts a connection, reads, and closes it, so nobody knows what became of the
+ *   request. Therefore the body waits until the server asks for it. Once a server has asked, no body goes out unasked:
+ *   if it stays silent, nothing was sent. A server that ignores the question costs one pause, a server that answers 417
+ *   costs one answer; neither is asked again.
+ *
+ * Descriptors
+ *   Programs that the process starts inherit none of them. A forked child closes its parent's.
+ *   A connection is renewed after some minutes, because addresses change and new servers appear.
+ *
+ * Safety
+ *   TLS is verified unless the settings disable it. Credentials go only to the configured host (no redirect is followed).
+ *   At most 64 KiB of an answer are read. http_proxy, no_proxy and SSL_CERT_FILE work as curl documents them.
+ *   libcurl runs under `gate`, which is released while libcurl waits, so that a fork never interrupts libcurl.
+ *
+ * Threads    perform: one thread. interrupt: any thread.
+ * Ownership  the caller keeps request and response; the settings must outlive the client.
+ */
+#ifndef RPP_HTTP_CLIENT_H
+#define RPP_HTTP_CLIENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "http/http_message.h"
+#include "settings/settings.h"
+
+/* The interface; tests have their own client. */
+typedef struct rpp_http_client {
+    /* Set before the first perform, or NULL. perform calls it, without the gate, at least once before the first byte of
+     * the request can go out. */
+    void (*before_send)(void *context);
+    void *before_send_context;
+    uint64_t connection_max_age_ns;
+    rpp_status (*perform)(struct rpp_http_client *, const rpp_http_request *, rpp_http_response *);
+    /* A running perform returns soon with RPP_END_ABORTED, and every later one returns at once. */
+    void (*interrupt)(struct rpp_http_client *);
+    /* In a forked child: closes the parent's descriptors and touches nothing else of the client. */
+    void (*forget_after_fork)(struct rpp_http_client *);
+    void (*free)(struct rpp_http_client *);
+} rpp_http_client;
+
+/* A client with libcurl and the authentication, headers, TLS and proxy of the settings. `gate` may be NULL. Reads
+ * http_proxy and similar variables once, here. NULL if out of memory. */
+rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *gate);
+
+/* Call it once per process, before any thread of ours exists. */
+RPP_NODISCARD rpp_status rpp_curl_global_init(void);
+
+#endif

@@ -1,0 +1,210 @@
+/* pprof_encoder.c - the writing pass: writes the numbered profile as a Profile message, through nanopb into a sink.
+ *
+ * nanopb calls back for every list. The callbacks point into the index, and nothing of the message is kept. The rows are
+ * in the top-level message, whose callbacks run once, so they can count the totals.
+ */
+#include "pprof/pprof_encoder.h"
+
+#include <pb_encode.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pprof/pprof_index.h"
+#include "pprof/pprof_sample.h"
+#include "profile.pb.h"
+
+typedef perftools_profiles_Profile profile_message;
+typedef perftools_profiles_ValueType value_type_message;
+typedef perftools_profiles_Mapping mapping_message;
+typedef perftools_profiles_Location location_message;
+typedef perftools_profiles_Function function_message;
+
+#define MAPPING_ID 1
+
+/* nanopb writes byte by byte; a sink would rather not. */
+typedef struct staging {
+    rpp_byte_sink *sink;
+    rpp_status status;
+    size_t used;
+    uint8_t bytes[16 * 1024];
+} staging;
+
+typedef struct writing_pass {
+    const rpp_pprof_index *index;
+    const rpp_pprof_options *options;
+    uint8_t *sample; /* room for the longest */
+    rpp_pprof_totals totals;
+    staging out;
+} writing_pass;
+
+/* --- the stream ----------------------------------------------------------------------------------------------------- */
+
+static bool flush(staging *out)
+{
+    if (out->status == RPP_OK) out->status = rpp_byte_sink_write(out->sink, out->bytes, out->used);
+    out->used = 0;
+    return out->status == RPP_OK;
+}
+
+static bool stage(pb_ostream_t *stream, const pb_byte_t *bytes, size_t length)
+{
+    staging *out = stream->state;
+    if (length > sizeof out->bytes - out->used && !flush(out)) return false;
+    if (length > sizeof out->bytes) {
+        out->status = rpp_byte_sink_write(out->sink, bytes, length);
+        return out->status == RPP_OK;
+    }
+    memcpy(out->bytes + out->used, bytes, length);
+    out->used += length;
+    return true;
+}
+
+/* --- the lists ------------------------------------------------------------------------------------------------------ */
+
+static bool write_bytes(pb_ostream_t *stream, const pb_field_t *field, const void *bytes, size_t length)
+{
+    return pb_encode_tag_for_field(stream, field) && pb_encode_string(stream, bytes, length);
+}
+
+static bool write_message(pb_ostream_t *stream, const pb_field_t *field, const pb_msgdesc_t *fields,
+                          const void *message)
+{
+    return pb_encode_tag_for_field(stream, field) && pb_encode_submessage(stream, fields, message);
+}
+
+static bool write_samples(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
+{
+    writing_pass *writing = *context;
+    const rpp_pprof_index *index = writing->index;
+    for (size_t i = index->first; i < index->first + index->count; i++) {
+        const rpp_row *row = &index->rows[i];
+        if (!rpp_pprof_shows(writing->options, index->rows, i)) continue;
+        size_t length = rpp_pprof_sample_write(index, writing->options, i, writing->sample);
+        if (!write_bytes(stream, field, writing->sample, length)) return false;
+        writing->totals.samples++;
+        if (index->labels.cut) writing->totals.labels_cut += index->labels.cut[row->labels];
+        for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+            if (writing->options->mode >> value & 1) writing->totals.values[value] += row->values[value];
+        }
+    }
+    return true;
+}
+
+static bool write_locations(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
+{
+    const rpp_pprof_index *index = ((const writing_pass *)*context)->index;
+    for (size_t i = 0; i < index->location_count; i++) {
+        location_message location = {.id = i + 1, .mapping_id = MAPPING_ID, .line_count = 1};
+        location.line[0].function_id = index->locations[i].function;
+        location.line[0].line = index->locations[i].line;
+        if (!write_message(stream, field, perftools_profiles_Location_fields, &location)) return false;
+    }
+    return true;
+}
+
+static bool write_functions(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
+{
+    const rpp_pprof_index *index = ((const writing_pass *)*context)->index;
+    for (size_t i = 0; i < index->function_count; i++) {
+        const rpp_pprof_function *known = &index->functions[i];
+        function_message function = {
+            .id = i + 1, .name = known->name, .filename = known->path, .start_line = known->frame->first_line};
+        if (!write_message(stream, field, perftools_profiles_Function_fields, &function)) return false;
+    }
+    return true;
+}
+
+static bool write_strings(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
+{
+    const rpp_string_table *strings = ((const writing_pass *)*context)->index->strings;
+    for (uint32_t i = 0; i < rpp_string_table_count(strings); i++) {
+        size_t length;
+        const char *bytes = rpp_string_table_get(strings, i, &length);
+        if (!write_bytes(stream, field, bytes, length)) return false;
+    }
+    return true;
+}
+
+static bool write_comments(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
+{
+    const rpp_pprof_index *index = ((const writing_pass *)*context)->index;
+    for (size_t i = 0; i < index->comment_count; i++) {
+        if (!pb_encode_tag(stream, PB_WT_VARINT, field->tag)) return false;
+        if (!pb_encode_varint(stream, index->comments[i])) return false;
+    }
+    return true;
+}
+
+/* --- the message ---------------------------------------------------------------------------------------------------- */
+
+static void describe(profile_message *message, const rpp_pprof_index *index, const rpp_pprof_options *options,
+                     uint64_t time_offset_ns)
+{
+    for (size_t i = 0; i < index->value_count; i++) {
+        message->sample_type[message->sample_type_count++] =
+            (value_type_message){index->value_types[i], index->value_units[i]};
+    }
+    /* Whatever is shown: the type's id has it in its name, and what differs in it does not add up. */
+    message->period_type = (value_type_message){index->period_type, index->nanoseconds};
+    message->has_period_type = true;
+    message->period = (int64_t)options->period_ns;
+    message->default_sample_type = message->sample_type[0].type;
+    message->time_nanos = (int64_t)(rpp_profile_time_ns(index->profile) + time_offset_ns);
+    message->duration_nanos = (int64_t)rpp_profile_duration_ns(index->profile);
+    message->doc_url = index->doc_url;
+    message->mapping_count = 1;
+    message->mapping[0] = (mapping_message){.id = MAPPING_ID,
+                                            .filename = index->mapping_file,
+                                            .has_functions = true,
+                                            .has_filenames = true,
+                                            .has_line_numbers = true};
+}
+
+static pb_callback_t list(bool (*write)(pb_ostream_t *, const pb_field_t *, void *const *), writing_pass *writing)
+{
+    return (pb_callback_t){.funcs.encode = write, .arg = writing};
+}
+
+static rpp_status write_profile(writing_pass *writing, uint64_t time_offset_ns)
+{
+    profile_message message = perftools_profiles_Profile_init_zero;
+    describe(&message, writing->index, writing->options, time_offset_ns);
+    message.sample = list(write_samples, writing);
+    message.location = list(write_locations, writing);
+    message.function = list(write_functions, writing);
+    message.string_table = list(write_strings, writing);
+    message.comment = list(write_comments, writing);
+
+    pb_ostream_t stream = {.callback = stage, .state = &writing->out, .max_size = SIZE_MAX};
+    bool written = pb_encode(&stream, perftools_profiles_Profile_fields, &message) && flush(&writing->out);
+    if (written) return RPP_OK;
+    return writing->out.status != RPP_OK ? writing->out.status : RPP_INVALID;
+}
+
+rpp_status rpp_pprof_encode(const rpp_profile *profile, size_t first, size_t count, const rpp_frame_names *names,
+                            const rpp_pprof_options *options, uint64_t time_offset_ns, rpp_byte_sink *sink,
+                            rpp_pprof_totals *totals)
+{
+    rpp_pprof_index index;
+    writing_pass *writing = NULL;
+    rpp_status status = rpp_pprof_index_init(&index, profile, first, count, names, options);
+    if (status != RPP_OK) goto done;
+
+    status = RPP_NO_MEMORY;
+    writing = rpp_calloc(1, sizeof *writing);
+    if (!writing) goto done;
+    writing->index = &index;
+    writing->options = options;
+    writing->out.sink = sink;
+    writing->sample = rpp_malloc(rpp_pprof_sample_max_bytes(&index));
+    if (!writing->sample) goto done;
+
+    status = write_profile(writing, time_offset_ns);
+    if (status == RPP_OK && totals) *totals = writing->totals;
+
+done:
+    if (writing) rpp_free(writing->sample);
+    rpp_free(writing);
+    rpp_pprof_index_destroy(&index);
+    return status;
+}

@@ -1,0 +1,117 @@
+/* pipeline.h - the collector: takes samples out of the buffer, sums them, and closes a window at every interval.
+ *
+ * Assumptions
+ *   The sampler runs in application threads at safepoints, and nothing may wait for it. The collector *asks* for work (a capture,
+ *   a rotation, names) through `ask`. The sampler reads the work with rpp_pipeline_work and reports rotations back. If no
+ *   safepoint comes, the window stays open and gets longer: what is known at its end is delivered as a first part, and what
+ *   becomes known of that time later as a further part (window_part.h). No thread is woken for it.
+ *
+ * Lifecycle
+ *   new -> start (thread) -> ... -> stop (thread joined, last window delivered) -> free.
+ *   A forked child abandons its parent's pipeline, whose locks and tables may be inconsistent: forget_after_fork.
+ *
+ * Rotation
+ *   1. due: the collector sets RPP_WORK_ROTATE and asks.       4. the collector drains the buffer once more,
+ *   2. the sampler calls begin_rotation: a boundary in time,      waits for the names of the window's frames,
+ *      a new window number.                                       seals the profile and gives it to `deliver`.
+ *   3. it settles every thread up to the boundary, in batches,
+ *      then calls end_rotation.
+ *
+ * Threads    as noted at each function.
+ * Ownership  the caller owns the pipeline; `deliver` takes each sealed profile.
+ */
+#ifndef RPP_PIPELINE_H
+#define RPP_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/patience.h"
+#include "profile/profile.h"
+#include "profile/whereabouts.h"
+#include "sampling/frame_names.h"
+#include "sampling/sample_buffer.h"
+
+/* What the collector wants from the sampler. */
+#define RPP_WORK_TICK   1u /* capture the running thread */
+#define RPP_WORK_ROTATE 2u /* begin or continue a rotation */
+#define RPP_WORK_FRAMES 4u /* name some frames, release others */
+
+/* What the sampler saw since the last call. */
+#define RPP_ACTIVITY_RAN     1u /* a thread ran: a safepoint is likely */
+#define RPP_ACTIVITY_OVERDUE 2u /* a running thread does not tick by itself */
+
+typedef struct rpp_pipeline_seams {
+    /* Asks the sampler to call rpp_pipeline_work at its next safepoint. Collector thread; must not block. */
+    void (*ask)(void *context);
+    /* RPP_ACTIVITY_* bits since the last call. Collector thread. */
+    unsigned (*activity)(void *context);
+    /* Takes a sealed profile. Collector thread. */
+    void (*deliver)(rpp_profile *profile, void *context);
+    void *context;
+} rpp_pipeline_seams;
+
+typedef struct rpp_pipeline_options {
+    uint64_t interval_ns; /* length of a window */
+    uint64_t period_ns;   /* sampling period: interval of ticks while threads run */
+    uint64_t tick_ns;     /* the kernel's, where it gives the ticks; 0: not known */
+    size_t buffer_half_bytes;
+    rpp_profile_limits limits;
+    bool tells_silence;     /* warns when samples stay away (silence.h) */
+    rpp_whereabouts *seen;  /* where threads are noted, or NULL; outlives the pipeline */
+    const rpp_clock *clock; /* NULL: the machine's */
+} rpp_pipeline_options;
+
+typedef struct rpp_pipeline rpp_pipeline;
+
+/* The names must outlive the pipeline. The first window begins now. NULL if out of memory. */
+rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pipeline_seams *seams,
+                               const rpp_frame_names *names);
+RPP_NODISCARD rpp_status rpp_pipeline_start(rpp_pipeline *pipeline);
+/* Moves the start of the first window to this time (monotonic), when sampling begins. */
+void rpp_pipeline_open(rpp_pipeline *pipeline, uint64_t start_ns);
+/* Ends the collector and waits for it. RPP_TIMEOUT: the patience ended first. The collector is then still busy: do not free
+ * the pipeline, call again. Samples that are buffered but not rotated are lost: rotate first. */
+RPP_NODISCARD rpp_status rpp_pipeline_stop(rpp_pipeline *pipeline, rpp_patience *patience);
+void rpp_pipeline_free(rpp_pipeline *pipeline);
+/* In a forked child, where the parent's pipeline is given up and no sampler knows it any more: lets go of its buffer, which
+ * is nearly all of it. The rest stays: its tables may be half-way. */
+void rpp_pipeline_forget_after_fork(rpp_pipeline *pipeline);
+
+/* --- called by the sampler, in application threads; the functions of this block are async-signal-safe --- */
+
+rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
+/* RPP_WORK_* bits; TICK is taken by asking, the others stay until done. */
+unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
+/* How many ticks came since the last call: each draws a period. */
+unsigned rpp_pipeline_take_ticks(rpp_pipeline *pipeline);
+/* The number of the current window. */
+uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
+/* A thread began to run: ends the collector's deep sleep. Cheap if it is awake. */
+void rpp_pipeline_stir(rpp_pipeline *pipeline);
+/* The buffer fills, or work was done: wakes the collector. */
+void rpp_pipeline_wake(rpp_pipeline *pipeline);
+/* True if frames wait for a name or for release; RPP_WORK_FRAMES stays set meanwhile. */
+void rpp_pipeline_want_frames(rpp_pipeline *pipeline, bool wanted);
+
+/* --- rotation, by the sampler, under the GVL --- */
+
+/* Fixes the boundary and starts the next window. RPP_BUSY: a rotation is in progress (continue to settle, or wait). */
+RPP_NODISCARD rpp_status rpp_pipeline_begin_rotation(rpp_pipeline *pipeline, uint64_t boundary_ns);
+/* All threads are settled up to the boundary. */
+void rpp_pipeline_end_rotation(rpp_pipeline *pipeline);
+bool rpp_pipeline_is_rotating(const rpp_pipeline *pipeline);
+/* The boundary of the current or last rotation: monotonic ns. */
+uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
+
+/* --- any ordinary thread --- */
+
+/* Waits until every window before `window` was delivered. RPP_TIMEOUT: the patience ended first. */
+RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, rpp_patience *patience);
+/* Windows sealed from now on keep nothing for later ones. Call it before the last rotation of a session. */
+void rpp_pipeline_set_last(rpp_pipeline *pipeline);
+/* Takes effect with the next tick. */
+void rpp_pipeline_set_period(rpp_pipeline *pipeline, uint64_t period_ns);
+
+#endif

@@ -1,0 +1,339 @@
+/* profile.c - one window's samples, summed: stack x labels x thread x state -> values.
+ *
+ * What must always have a place has it from the start: the overflow stack, and memory for one last row per state.
+ */
+#include "profile/profile.h"
+
+#include "base/alloc.h"
+#include "base/hash_index.h"
+#include "base/stats.h"
+#include "sampling/frame_names.h"
+
+/* Full, the stack table comes to 62 MiB: 44 of rows, the rest locations, entries and indexes. */
+const rpp_profile_limits rpp_profile_default_limits = {
+    .stacks = {.max_locations = 200000, .max_stacks = 200000, .max_depth_total = UINT64_C(11) << 20},
+    .max_label_sets = 16384,
+    .max_rows = 200000,
+};
+
+#define NO_ROW SIZE_MAX
+
+static const rpp_location nowhere = {RPP_FRAME_UNKNOWN, 0};
+
+struct rpp_profile {
+    rpp_stack_table *stacks;
+    rpp_label_sets *label_sets;
+    uint32_t overflow_stack;
+    uint32_t max_rows;
+    bool separate_rows;
+    rpp_row *rows; /* always with room for the last rows that are still to come */
+    size_t row_count, row_capacity;
+    size_t last_rows[RPP_STATE_COUNT]; /* where what finds no row goes, or NO_ROW */
+    size_t last_row_count;
+    rpp_hash_index by_key;
+    rpp_shares shares;
+    uint64_t time_ns, duration_ns;
+};
+
+static rpp_stack_limits with_overflow_stack(rpp_stack_limits limits)
+{
+    if (limits.max_locations < UINT32_MAX - 1) limits.max_locations++;
+    if (limits.max_stacks < UINT32_MAX - 1) limits.max_stacks++;
+    if (limits.max_depth_total < UINT64_MAX) limits.max_depth_total++;
+    return limits;
+}
+
+rpp_profile *rpp_profile_new(const rpp_profile_limits *limits)
+{
+    rpp_profile *profile = rpp_calloc(1, sizeof *profile);
+    if (!profile) return NULL;
+    rpp_stack_limits stacks = with_overflow_stack(limits->stacks);
+    rpp_location overflow = {RPP_FRAME_OVERFLOW, 0};
+    profile->max_rows = limits->max_rows;
+    profile->separate_rows = limits->separate_rows;
+    for (int state = 0; state < RPP_STATE_COUNT; state++) profile->last_rows[state] = NO_ROW;
+
+    rpp_status status = RPP_NO_MEMORY;
+    profile->stacks = rpp_stack_table_new(&stacks);
+    profile->label_sets = rpp_label_sets_new(limits->max_label_sets);
+    if (!profile->stacks || !profile->label_sets) goto done;
+    status = rpp_stack_table_intern(profile->stacks, &overflow, 1, &profile->overflow_stack);
+    if (status != RPP_OK) goto done;
+    status = rpp_grow((void **)&profile->rows, &profile->row_capacity, RPP_STATE_COUNT, sizeof *profile->rows);
+
+done:
+    if (status == RPP_OK) return profile;
+    rpp_profile_free(profile);
+    return NULL;
+}
+
+void rpp_profile_free(rpp_profile *profile)
+{
+    if (!profile) return;
+    rpp_stack_table_free(profile->stacks);
+    rpp_label_sets_free(profile->label_sets);
+    rpp_hash_index_destroy(&profile->by_key);
+    rpp_shares_destroy(&profile->shares);
+    rpp_free(profile->rows);
+    rpp_free(profile);
+}
+
+static uint32_t hash_key(const rpp_row *key)
+{
+    return rpp_hash_words((uint64_t)key->stack << 32 | key->labels, (uint64_t)key->thread_seq << 8 | key->state);
+}
+
+static bool is_row(const void *table, uint32_t id, const void *wanted)
+{
+    const rpp_row *row = &((const rpp_profile *)table)->rows[id], *key = wanted;
+    return row->stack == key->stack && row->labels == key->labels && row->thread_seq == key->thread_seq &&
+           row->state == key->state;
+}
+
+static rpp_row *append(rpp_profile *profile, rpp_row key)
+{
+    profile->rows[profile->row_count] = key;
+    return &profile->rows[profile->row_count++];
+}
+
+/* NULL when there is no room for one more. */
+static rpp_row *row_of(rpp_profile *profile, rpp_row key)
+{
+    uint32_t hash = hash_key(&key);
+    if (!profile->separate_rows) {
+        uint32_t known = rpp_hash_index_find(&profile->by_key, hash, is_row, profile, &key);
+        if (known != RPP_INDEX_NONE) return &profile->rows[known];
+    }
+    if (profile->row_count - profile->last_row_count >= profile->max_rows) return NULL;
+    size_t needed = profile->row_count + 1 + (RPP_STATE_COUNT - profile->last_row_count);
+    if (rpp_grow((void **)&profile->rows, &profile->row_capacity, needed, sizeof *profile->rows) != RPP_OK) return NULL;
+    if (!profile->separate_rows) {
+        if (rpp_hash_index_reserve(&profile->by_key, 1) != RPP_OK) return NULL;
+        rpp_hash_index_add(&profile->by_key, hash, (uint32_t)profile->row_count);
+    }
+    return append(profile, key);
+}
+
+/* Always there. */
+static rpp_row *last_row_of(rpp_profile *profile, uint8_t state)
+{
+    if (profile->last_rows[state] == NO_ROW) {
+        profile->last_rows[state] = profile->row_count;
+        profile->last_row_count++;
+        return append(profile, (rpp_row){.stack = profile->overflow_stack, .state = state});
+    }
+    return &profile->rows[profile->last_rows[state]];
+}
+
+/* The row that a sample's stack and labels lead to; *fits says whether they had room. */
+static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations, bool *fits)
+{
+    rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state};
+    *fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &key.labels) == RPP_OK;
+    *fits = *fits && rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
+    if (!*fits) key.stack = profile->overflow_stack;
+    rpp_row *row = row_of(profile, key);
+    if (!row) {
+        *fits = false;
+        return last_row_of(profile, sample->state);
+    }
+    return row;
+}
+
+rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations)
+{
+    if (sample->state >= RPP_STATE_COUNT) return RPP_INVALID;
+    if (sample->sum) {
+        uint32_t labels;
+        bool fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &labels) == RPP_OK;
+        rpp_shares_add(&profile->shares, sample, fits ? labels : 0);
+        return RPP_OK;
+    }
+    bool fits;
+    rpp_row *row = row_for(profile, sample, locations, &fits);
+    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += sample->values[value];
+    row->cpu_drawn_ns += sample->cpu_drawn_ns;
+    row->wall_drawn_ns += sample->wall_drawn_ns;
+    row->samples++;
+    if (!fits) rpp_stats_add(RPP_STAT_samples_overflowed, 1);
+    return RPP_OK;
+}
+
+/* A row like that one. */
+static rpp_row *row_like(rpp_profile *profile, size_t index, uint32_t thread_seq, rpp_state state)
+{
+    const rpp_row *like = &profile->rows[index];
+    return row_of(
+        profile,
+        (rpp_row){.stack = like->stack, .labels = like->labels, .thread_seq = thread_seq, .state = (uint8_t)state});
+}
+
+static size_t last_row_in(const rpp_profile *profile, rpp_state state)
+{
+    size_t i = profile->row_count;
+    while (i > 0 && profile->rows[i - 1].state != state) i--;
+    return i > 0 ? i - 1 : profile->row_count - 1;
+}
+
+/* A little stands where something was seen. Much is not: then something kept the draws away. */
+static void add_unseen(rpp_profile *profile, rpp_state state, uint64_t cpu_ns, uint64_t wall_ns, uint64_t little_ns)
+{
+    rpp_sample unseen = {.state = (uint8_t)state, .depth = 1};
+    if (!cpu_ns && !wall_ns) return;
+    rpp_row *row = NULL;
+    if (profile->row_count && cpu_ns < little_ns && wall_ns < little_ns) {
+        row = row_like(profile, last_row_in(profile, state), 0, state);
+    }
+    bool fits;
+    if (!row) row = row_for(profile, &unseen, &nowhere, &fits);
+    row->cpu_ns += cpu_ns;
+    row->wall_ns += wall_ns;
+}
+
+static rpp_row *stand_in_for(rpp_profile *profile, const rpp_stand_in *wanted)
+{
+    if (wanted->row != RPP_NO_ROW) return row_like(profile, wanted->row, wanted->thread_seq, wanted->state);
+    rpp_row key = {.labels = wanted->labels, .thread_seq = wanted->thread_seq, .state = (uint8_t)wanted->state};
+    rpp_status status = rpp_stack_table_intern(profile->stacks, &nowhere, 1, &key.stack);
+    return status == RPP_OK ? row_of(profile, key) : NULL;
+}
+
+/* Where there is no room for one, it is nobody's time. */
+static void add_stand_ins(rpp_profile *profile, const rpp_sharing *how)
+{
+    rpp_stand_in wanted;
+    size_t cursor = 0;
+    rpp_shares_look(&profile->shares, profile->rows, profile->row_count, how);
+    while (rpp_shares_next_stand_in(&profile->shares, how, &cursor, &wanted)) {
+        rpp_row *row = stand_in_for(profile, &wanted);
+        if (row && wanted.of_wall) row->wall_drawn_ns++;
+        if (row && wanted.of_cpu) row->cpu_drawn_ns++;
+    }
+}
+
+static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
+{
+    uint64_t before[RPP_STATE_COUNT] = {0};
+    for (size_t i = 0, count = profile->row_count; i < count; i++) {
+        rpp_state state = (rpp_state)profile->rows[i].state;
+        uint64_t over = profile->rows[i].wall_drawn_ns;
+        profile->rows[i].wall_drawn_ns = 0;
+        if (!over) continue;
+        uint64_t part = rpp_share_of(unplaced->nobodys[state], before[state], over, unplaced->over_ns[state]);
+        before[state] += over;
+        if (!part) continue;
+        rpp_row *row = row_like(profile, i, 0, state);
+        if (!row) row = last_row_of(profile, (uint8_t)state);
+        row->wall_ns += part;
+    }
+}
+
+void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests)
+{
+    rpp_sharing how = {.period_ns = period_ns, .one_pool = profile->last_row_count > 0, .last = last};
+    rpp_unplaced unplaced;
+    add_stand_ins(profile, &how);
+    rpp_shares_give(&profile->shares, profile->rows, profile->row_count, &how, rests, &unplaced);
+    place_nobodys(profile, &unplaced);
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        add_unseen(profile, state, unplaced.unseen.cpu_ns[state], unplaced.unseen.wall_ns[state],
+                   RPP_SHARES_LITTLE * period_ns);
+    }
+}
+
+bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names)
+{
+    for (uint32_t i = 0; i < rpp_stack_table_location_count(profile->stacks); i++) {
+        uint32_t frame = rpp_stack_table_location(profile->stacks, i).frame;
+        if (frame >= RPP_FRAME_FIRST && !rpp_frame_names_get(names, frame)) return false;
+    }
+    return true;
+}
+
+static void add_up(rpp_row *to, const rpp_row *row)
+{
+    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) to->values[value] += row->values[value];
+    to->cpu_drawn_ns += row->cpu_drawn_ns;
+    to->wall_drawn_ns += row->wall_drawn_ns;
+    to->samples += row->samples;
+}
+
+/* The index has room: it had all of these rows. */
+static void join_same_rows(rpp_profile *profile)
+{
+    size_t kept = 0;
+    rpp_hash_index_clear(&profile->by_key);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        rpp_row row = profile->rows[i];
+        uint32_t hash = hash_key(&row);
+        bool is_last = profile->last_rows[row.state] == i;
+        uint32_t same = is_last ? RPP_INDEX_NONE : rpp_hash_index_find(&profile->by_key, hash, is_row, profile, &row);
+        if (same != RPP_INDEX_NONE) {
+            add_up(&profile->rows[same], &row);
+            continue;
+        }
+        if (is_last) {
+            profile->last_rows[row.state] = kept;
+        } else {
+            rpp_hash_index_add(&profile->by_key, hash, (uint32_t)kept);
+        }
+        profile->rows[kept++] = row;
+    }
+    profile->row_count = kept;
+}
+
+static void settle_outcomes(rpp_profile *profile)
+{
+    if (!rpp_label_sets_have_outcomes(profile->label_sets)) return;
+    uint32_t *ids = rpp_calloc(rpp_label_sets_count(profile->label_sets), sizeof *ids);
+    rpp_label_sets *settled = ids ? rpp_label_sets_settled(profile->label_sets, ids) : NULL;
+    if (settled) {
+        for (size_t i = 0; i < profile->row_count; i++) profile->rows[i].labels = ids[profile->rows[i].labels];
+        rpp_label_sets_free(profile->label_sets);
+        profile->label_sets = settled;
+        if (!profile->separate_rows) join_same_rows(profile);
+    }
+    rpp_free(ids);
+}
+
+void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns)
+{
+    settle_outcomes(profile);
+    profile->time_ns = time_ns;
+    profile->duration_ns = duration_ns;
+}
+
+uint64_t rpp_profile_time_ns(const rpp_profile *profile)
+{
+    return profile->time_ns;
+}
+
+uint64_t rpp_profile_duration_ns(const rpp_profile *profile)
+{
+    return profile->duration_ns;
+}
+
+size_t rpp_profile_row_count(const rpp_profile *profile)
+{
+    return profile->row_count;
+}
+
+rpp_row *rpp_profile_row(rpp_profile *profile, size_t index)
+{
+    return &profile->rows[index];
+}
+
+const rpp_row *rpp_profile_rows(const rpp_profile *profile)
+{
+    return profile->rows;
+}
+
+const rpp_stack_table *rpp_profile_stacks(const rpp_profile *profile)
+{
+    return profile->stacks;
+}
+
+const rpp_label_sets *rpp_profile_label_sets(const rpp_profile *profile)
+{
+    return profile->label_sets;
+}

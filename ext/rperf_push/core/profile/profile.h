@@ -1,0 +1,67 @@
+/* profile.h - one window's samples, summed by stack, labels, thread and state (values: base/value_types.h).
+ *
+ * A profile is open while samples are added, then sealed with the window's time, then handed over whole to the encoder.
+ * Totals stay true. A sample whose stack does not fit adds its weight to the overflow stack, with its labels. A sample whose
+ * labels do not fit adds it to the overflow stack without labels. A sample without room for a row adds it to one last row
+ * per state: overflow stack, no labels, thread_seq 0. [truncated] stacks keep their leaf.
+ *
+ * Threads    one at a time.
+ * Ownership  a profile owns its tables and retains its label sets.
+ */
+#ifndef RPP_PROFILE_H
+#define RPP_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "profile/row.h"
+#include "profile/shares.h"
+#include "sampling/frame_names.h"
+#include "sampling/label_sets.h"
+#include "sampling/sample_buffer.h"
+#include "sampling/stack_table.h"
+
+typedef struct rpp_profile_limits {
+    rpp_stack_limits stacks;
+    uint32_t max_label_sets;
+    uint32_t max_rows;  /* without the last rows */
+    bool separate_rows; /* sums nothing: each sample becomes a row */
+} rpp_profile_limits;
+
+/* At most 64 MiB of stacks. The limits do not include the overflow stack. */
+extern const rpp_profile_limits rpp_profile_default_limits;
+
+typedef struct rpp_profile rpp_profile;
+
+/* NULL when out of memory. */
+rpp_profile *rpp_profile_new(const rpp_profile_limits *limits);
+void rpp_profile_free(rpp_profile *profile);
+
+/* Adds a sample's weight; the caller keeps its reference to the label set. Returns RPP_OK even if the weight went to
+ * (overflow), for lack of room or memory, which is counted (samples_overflowed). RPP_INVALID: no such state, nothing was
+ * added. */
+RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
+
+/* Gives what the clocks summed up to the rows that were drawn; what comes later takes part in the next call. What no draw came to is
+ * [unknown]. */
+void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests);
+/* Start in ns since the epoch. Outcomes of requests that are known by now become labels, and rows that are then the same are added up.
+ * Without memory for that, requests stay apart and have no such labels. */
+void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns);
+uint64_t rpp_profile_time_ns(const rpp_profile *profile);
+uint64_t rpp_profile_duration_ns(const rpp_profile *profile);
+
+/* True if every frame of the profile has its name. */
+bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names);
+
+size_t rpp_profile_row_count(const rpp_profile *profile);
+/* In the order of their first use; valid until the next add. */
+const rpp_row *rpp_profile_rows(const rpp_profile *profile);
+/* A row whose values may be changed; valid until the next add. */
+rpp_row *rpp_profile_row(rpp_profile *profile, size_t index);
+const rpp_stack_table *rpp_profile_stacks(const rpp_profile *profile);
+const rpp_label_sets *rpp_profile_label_sets(const rpp_profile *profile);
+
+#endif

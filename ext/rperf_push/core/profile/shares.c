@@ -1,0 +1,294 @@
+/* shares.c - clocks decide sums, draws decide shares: a window's time, given to the rows where it was drawn. */
+#include "profile/shares.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* So far apart that no chance explains it: then the draws were not what they claim, and only part of it is believed. */
+#define FURTHEST 5u
+
+#define RAN RPP_STATE_COUNT /* the line of wall time that was CPU time */
+
+void rpp_shares_destroy(rpp_shares *shares)
+{
+    rpp_free(shares->threads);
+    rpp_hash_index_destroy(&shares->by_thread);
+    memset(shares, 0, sizeof *shares);
+}
+
+static bool is_thread(const void *table, uint32_t id, const void *thread_seq)
+{
+    return ((const rpp_shares *)table)->threads[id].thread_seq == *(const uint32_t *)thread_seq;
+}
+
+static rpp_thread_sums *find(const rpp_shares *shares, uint32_t thread_seq)
+{
+    uint32_t hash = rpp_hash_words(thread_seq, 0);
+    uint32_t known = rpp_hash_index_find(&shares->by_thread, hash, is_thread, shares, &thread_seq);
+    return known == RPP_INDEX_NONE ? NULL : &shares->threads[known];
+}
+
+static rpp_thread_sums *find_or_add(rpp_shares *shares, uint32_t thread_seq)
+{
+    rpp_thread_sums *known = find(shares, thread_seq);
+    if (known) return known;
+    if (rpp_grow((void **)&shares->threads, &shares->capacity, shares->count + 1, sizeof *known) != RPP_OK ||
+        rpp_hash_index_reserve(&shares->by_thread, 1) != RPP_OK) {
+        return NULL;
+    }
+    rpp_hash_index_add(&shares->by_thread, rpp_hash_words(thread_seq, 0), (uint32_t)shares->count);
+    shares->threads[shares->count] = (rpp_thread_sums){.thread_seq = thread_seq};
+    return &shares->threads[shares->count++];
+}
+
+void rpp_shares_add(rpp_shares *shares, const rpp_sample *sum, uint32_t labels)
+{
+    rpp_thread_sums *thread = find_or_add(shares, sum->thread_seq);
+    if (thread) thread->labels = labels;
+    rpp_line_sums *sums = thread ? &thread->sums : &shares->others.sums;
+    sums->cpu_ns[sum->state] += sum->cpu_ns;
+    sums->wall_ns[sum->state] += sum->wall_ns;
+}
+
+/* total * part / whole, rounded down. */
+static uint64_t scale(uint64_t total, uint64_t part, uint64_t whole)
+{
+    if (part >= whole) return total;
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)total * part / whole);
+#else
+    uint64_t scaled = (uint64_t)((long double)total * ((long double)part / (long double)whole));
+    return scaled < total ? scaled : total;
+#endif
+}
+
+uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t whole)
+{
+    return scale(total, before + part, whole) - scale(total, before, whole);
+}
+
+/* What the pool gives for its draws, of this window's sum and the rest. In a lull nothing is drawn, so draws may stand for many times
+ * what they weigh. */
+static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
+{
+    int64_t has = *rest + (int64_t)sum, most = has + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
+    uint64_t all = has > 0 ? (uint64_t)has : 0, gives = all;
+    if (!how->last && sum < RPP_SHARES_OWN * how->period_ns) {
+        gives = (int64_t)drawn <= most ? drawn
+                : most > 0             ? (uint64_t)most
+                                       : 0; /* what is overdrawn at the end is never paid back */
+    } else if (!how->last && gives < drawn / FURTHEST) {
+        gives = drawn / FURTHEST;
+    }
+    *rest = has - (int64_t)gives;
+    return gives;
+}
+
+static rpp_thread_sums *whose(rpp_shares *shares, const rpp_row *row)
+{
+    rpp_thread_sums *thread = find(shares, row->thread_seq);
+    return thread ? thread : &shares->others;
+}
+
+/* --- CPU time: strata --- */
+
+static bool is_large(const rpp_thread_sums *thread, uint32_t state, const rpp_sharing *how)
+{
+    return thread->sums.cpu_ns[state] >= RPP_SHARES_OWN * how->period_ns;
+}
+
+static bool is_own(const rpp_shares *shares, const rpp_thread_sums *thread, uint32_t state, const rpp_sharing *how)
+{
+    return thread != &shares->others && !how->one_pool && thread->cpu_drawn_ns[state] && is_large(thread, state, how);
+}
+
+typedef struct cpu_pool {
+    uint64_t sums_ns[RPP_STATE_COUNT], drawn_ns[RPP_STATE_COUNT], given_ns[RPP_STATE_COUNT];
+} cpu_pool;
+
+static void add_to_pool(const rpp_shares *shares, const rpp_thread_sums *thread, const rpp_sharing *how, cpu_pool *pool)
+{
+    for (uint32_t state = 0; state < RPP_STATE_COUNT; state++) {
+        if (is_own(shares, thread, state, how)) continue;
+        pool->drawn_ns[state] += thread->cpu_drawn_ns[state];
+        pool->sums_ns[state] += thread->sums.cpu_ns[state];
+    }
+}
+
+static void give_cpu_to(rpp_shares *shares, rpp_row *row, const rpp_sharing *how, cpu_pool *pool,
+                        const uint64_t *pool_gives)
+{
+    uint64_t drawn = row->cpu_drawn_ns;
+    uint32_t state = row->state;
+    if (!drawn) return;
+    rpp_thread_sums *thread = whose(shares, row);
+    if (is_own(shares, thread, state, how)) {
+        row->cpu_ns +=
+            rpp_share_of(thread->sums.cpu_ns[state], thread->cpu_given_ns[state], drawn, thread->cpu_drawn_ns[state]);
+        thread->cpu_given_ns[state] += drawn;
+    } else {
+        row->cpu_ns += rpp_share_of(pool_gives[state], pool->given_ns[state], drawn, pool->drawn_ns[state]);
+        pool->given_ns[state] += drawn;
+    }
+    row->cpu_drawn_ns = 0;
+}
+
+static void give_cpu(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, int64_t *rests,
+                     uint64_t *unseen)
+{
+    cpu_pool pool = {{0}, {0}, {0}};
+    uint64_t gives[RPP_STATE_COUNT];
+    add_to_pool(shares, &shares->others, how, &pool);
+    for (size_t i = 0; i < shares->count; i++) add_to_pool(shares, &shares->threads[i], how, &pool);
+    for (uint32_t state = 0; state < RPP_STATE_COUNT; state++) {
+        gives[state] = give_from(&rests[state], pool.sums_ns[state], pool.drawn_ns[state], how);
+        if (!pool.drawn_ns[state]) unseen[state] += gives[state];
+    }
+    for (size_t i = 0; i < count; i++) give_cpu_to(shares, &rows[i], how, &pool, gives);
+}
+
+/* --- wall time: each thread's own --- */
+
+static uint64_t drawn_on(const rpp_row *row, uint32_t line)
+{
+    if (line == RAN) return row->state == RPP_STATE_RUNNING ? row->cpu_drawn_ns : 0;
+    return row->state == line ? row->wall_drawn_ns : 0;
+}
+
+/* What ran and what was a gap are told apart where both were drawn. */
+static void join_lines(rpp_thread_sums *thread)
+{
+    uint32_t to = thread->wall_drawn_ns[RAN] ? RAN : RPP_STATE_RUNNING;
+    uint32_t from = to == RAN ? RPP_STATE_RUNNING : RAN;
+    if (thread->wall_drawn_ns[from]) return;
+    thread->wall_ns[to] += thread->wall_ns[from];
+    thread->wall_ns[from] = 0;
+}
+
+static void open_thread(rpp_thread_sums *thread)
+{
+    *thread = (rpp_thread_sums){.sums = thread->sums, .thread_seq = thread->thread_seq, .labels = thread->labels};
+    memcpy(thread->wall_ns, thread->sums.wall_ns, sizeof thread->sums.wall_ns);
+    thread->wall_ns[RAN] = thread->sums.cpu_ns[RPP_STATE_RUNNING];
+}
+
+static bool is_nobody(const rpp_thread_sums *thread, const rpp_sharing *how)
+{
+    uint64_t wall_ns = 0;
+    for (uint32_t line = 0; line < RPP_WALL_LINES; line++) wall_ns += thread->wall_ns[line];
+    return !thread->last_row && wall_ns < RPP_SHARES_LITTLE * how->period_ns;
+}
+
+/* Half of nobody's time has no draw that could stand for it: then draws did not come, as in a lull. */
+static void look_for_missing_draws(rpp_shares *shares, const rpp_sharing *how)
+{
+    uint64_t nobodys[RPP_STATE_COUNT] = {0}, over[RPP_STATE_COUNT] = {0};
+    for (size_t i = 0; i < shares->count; i++) {
+        const rpp_thread_sums *thread = &shares->threads[i];
+        bool nobody = is_nobody(thread, how);
+        for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {
+            uint32_t state = line == RAN ? RPP_STATE_RUNNING : line;
+            uint64_t had = thread->wall_ns[line], drawn = thread->wall_drawn_ns[line];
+            if (nobody) nobodys[state] += had;
+            if (drawn > had) over[state] += drawn - had;
+        }
+    }
+    for (uint32_t state = 0; state < RPP_STATE_COUNT; state++) {
+        bool much = how->last || nobodys[state] >= RPP_SHARES_OWN * how->period_ns;
+        shares->draws_are_missing[state] = much && nobodys[state] / 2 > over[state];
+    }
+}
+
+void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, const rpp_sharing *how)
+{
+    open_thread(&shares->others);
+    for (size_t i = 0; i < shares->count; i++) open_thread(&shares->threads[i]);
+    for (size_t i = 0; i < count; i++) {
+        rpp_thread_sums *thread = whose(shares, &rows[i]);
+        thread->last_row = thread->last_rows[rows[i].state] = i + 1;
+        thread->cpu_drawn_ns[rows[i].state] += rows[i].cpu_drawn_ns;
+        for (uint32_t line = 0; line < RPP_WALL_LINES; line++) thread->wall_drawn_ns[line] += drawn_on(&rows[i], line);
+    }
+    join_lines(&shares->others);
+    for (size_t i = 0; i < shares->count; i++) join_lines(&shares->threads[i]);
+    look_for_missing_draws(shares, how);
+}
+
+bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, size_t *cursor, rpp_stand_in *wanted)
+{
+    while (*cursor < shares->count * RPP_STATE_COUNT) {
+        const rpp_thread_sums *thread = &shares->threads[*cursor / RPP_STATE_COUNT];
+        rpp_state state = (rpp_state)(*cursor % RPP_STATE_COUNT);
+        ++*cursor;
+        bool of_wall = thread->wall_ns[state] && !thread->wall_drawn_ns[state];
+        bool of_cpu = is_large(thread, state, how) && !thread->cpu_drawn_ns[state];
+        if (!(of_wall || of_cpu) || (is_nobody(thread, how) && !shares->draws_are_missing[state])) continue;
+        size_t row = thread->last_rows[state] ? thread->last_rows[state] : thread->last_row;
+        *wanted = (rpp_stand_in){.row = row ? row - 1 : RPP_NO_ROW,
+                                 .thread_seq = thread->thread_seq,
+                                 .labels = thread->labels,
+                                 .state = state,
+                                 .of_cpu = of_cpu,
+                                 .of_wall = of_wall};
+        return true;
+    }
+    return false;
+}
+
+/* What the row's draws weighed more than the thread had stays in it. */
+static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
+{
+    rpp_thread_sums *thread = whose(shares, row);
+    uint64_t drawn_ns = 0, given_ns = 0;
+    for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {
+        uint64_t drawn = drawn_on(row, line);
+        if (!drawn) continue;
+        given_ns +=
+            rpp_share_of(thread->wall_ns[line], thread->wall_given_ns[line], drawn, thread->wall_drawn_ns[line]);
+        drawn_ns += drawn;
+        thread->wall_given_ns[line] += drawn;
+    }
+    row->wall_ns += given_ns;
+    row->wall_drawn_ns = drawn_ns > given_ns ? drawn_ns - given_ns : 0;
+    over[row->state] += row->wall_drawn_ns;
+}
+
+/* What no row of the thread has, nobody has. */
+static void collect_nobodys(const rpp_thread_sums *thread, int64_t *nobodys)
+{
+    for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {
+        if (!thread->wall_drawn_ns[line])
+            nobodys[line == RAN ? RPP_STATE_RUNNING : line] += (int64_t)thread->wall_ns[line];
+    }
+}
+
+static void give_wall(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, int64_t *rests,
+                      rpp_unplaced *unplaced)
+{
+    for (size_t i = 0; i < count; i++) give_wall_to(shares, &rows[i], unplaced->over_ns);
+    collect_nobodys(&shares->others, rests);
+    for (size_t i = 0; i < shares->count; i++) collect_nobodys(&shares->threads[i], rests);
+    for (uint32_t state = 0; state < RPP_STATE_COUNT; state++) {
+        uint64_t all = (uint64_t)rests[state], over = unplaced->over_ns[state], gives = all;
+        if (!over) {
+            if (!how->last && all < RPP_SHARES_OWN * how->period_ns) gives = 0;
+            unplaced->unseen.wall_ns[state] += gives;
+        } else {
+            if (!how->last && all > over) gives = over;
+            unplaced->nobodys[state] = gives;
+        }
+        rests[state] -= (int64_t)gives;
+    }
+}
+
+void rpp_shares_give(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, rpp_rests *rests,
+                     rpp_unplaced *unplaced)
+{
+    *unplaced = (rpp_unplaced){.nobodys = {0}};
+    rpp_shares_look(shares, rows, count, how);
+    give_wall(shares, rows, count, how, rests->wall_ns, unplaced);
+    give_cpu(shares, rows, count, how, rests->cpu_ns, unplaced->unseen.cpu_ns);
+    rpp_shares_destroy(shares);
+}

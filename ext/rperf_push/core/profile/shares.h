@@ -1,0 +1,100 @@
+/* shares.h - gives a window's time to the rows that were drawn: clocks decide sums, draws decide shares.
+ *
+ * Vocabulary
+ *   draw      an instant chosen independently of what the thread does: a tick, or a mark on a line of short events. Its weight,
+ *             in nanoseconds, is the inverse of the probability with which it was drawn.
+ *   line      what one clock sums: a state's CPU time, or its wall time. CPU time of the running state is also wall time, so the
+ *             wall time of that state is only the time that was *not* CPU time.
+ *   sum       the time of one thread's line by its clocks, without what was captured exactly.
+ *   stratum   a group of threads whose sum is shared out over their draws. A thread with RPP_SHARES_OWN periods of CPU time or
+ *             more in the window is a stratum of its own; all others form one pool. The clocks choose the strata, never the draws:
+ *             otherwise threads that happen to be drawn would weigh less than those that are not. Wall time always stays with its
+ *             thread, so no thread shows more of it than passed.
+ *   rest      what a pool keeps for later windows, positive or negative. In a pool of few periods the true weight of a tick is
+ *             unknown: each tick keeps the weight of its draw, and the difference is kept as the rest.
+ *   stand-in  the row of a thread's time in a state that no draw found: at another stack of the thread in this window.
+ *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular thread if draws
+ *             weighed more than their threads had. If there were no draws, as in a lull, it stays with its thread, without a stack.
+ *
+ * Every nanosecond goes to exactly one row, or stays in the rest. Shares are right in expectation, sums to the nanosecond.
+ *
+ * Threads    one at a time.
+ * Ownership  the shares own their threads' sums; the caller owns rests and rows.
+ */
+#ifndef RPP_SHARES_H
+#define RPP_SHARES_H
+
+#include "base/hash_index.h"
+#include "profile/row.h"
+#include "sampling/sample_buffer.h"
+
+#define RPP_SHARES_OWN    10u /* periods of a thread, or of the pool, from which on its sum is more precise than draws */
+#define RPP_SHARES_LITTLE 4u  /* this many may pass without a draw: ticks come in bursts (tick_thinning.h) */
+
+/* Of a session: carried from window to window. All zeros at the start. */
+typedef struct rpp_rests {
+    int64_t cpu_ns[RPP_STATE_COUNT], wall_ns[RPP_STATE_COUNT];
+} rpp_rests;
+
+typedef struct rpp_line_sums {
+    uint64_t cpu_ns[RPP_STATE_COUNT], wall_ns[RPP_STATE_COUNT];
+} rpp_line_sums;
+
+/* Wall time has a line for each state, and one more: what was CPU time that ran. */
+#define RPP_WALL_LINES (RPP_STATE_COUNT + 1)
+
+#define RPP_NO_ROW SIZE_MAX
+
+typedef struct rpp_thread_sums {
+    rpp_line_sums sums;
+    uint64_t cpu_drawn_ns[RPP_STATE_COUNT], cpu_given_ns[RPP_STATE_COUNT];
+    uint64_t wall_ns[RPP_WALL_LINES], wall_drawn_ns[RPP_WALL_LINES], wall_given_ns[RPP_WALL_LINES];
+    size_t last_row, last_rows[RPP_STATE_COUNT]; /* 1-based: of all, and by state */
+    uint32_t thread_seq, labels;                 /* as they were last */
+} rpp_thread_sums;
+
+/* Of one window. A struct of all zeros is empty. */
+typedef struct rpp_shares {
+    rpp_thread_sums *threads;
+    size_t count, capacity;
+    rpp_hash_index by_thread;
+    rpp_thread_sums others; /* threads for which there was no memory */
+    bool draws_are_missing[RPP_STATE_COUNT];
+} rpp_shares;
+
+typedef struct rpp_sharing {
+    uint64_t period_ns; /* the session's, or the kernel's tick where that is longer */
+    bool one_pool;      /* rows no longer distinguish all threads */
+    bool last;          /* no later window: keep no rest */
+} rpp_sharing;
+
+/* A row that is wanted: like this one, in another state. */
+typedef struct rpp_stand_in {
+    size_t row; /* RPP_NO_ROW: the thread has none, though it lived long enough; its stack is not known */
+    uint32_t thread_seq, labels;
+    rpp_state state;
+    bool of_cpu, of_wall;
+} rpp_stand_in;
+
+/* What has no row yet. */
+typedef struct rpp_unplaced {
+    rpp_line_sums unseen;              /* no draw came to it, though it should have */
+    uint64_t nobodys[RPP_STATE_COUNT]; /* wall time, for the rows by the wall_drawn_ns that is left in them, */
+    uint64_t over_ns[RPP_STATE_COUNT]; /* which is so much in all */
+} rpp_unplaced;
+
+void rpp_shares_destroy(rpp_shares *shares);
+/* Adds what the sample says of its thread's clocks. `labels`: as rows number them. */
+void rpp_shares_add(rpp_shares *shares, const rpp_sample *sum, uint32_t labels);
+/* Looks which threads were drawn where. */
+void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, const rpp_sharing *how);
+/* The next row that a thread's time wants, from cursor 0 on. It counts as drawn by a nanosecond. */
+bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, size_t *cursor, rpp_stand_in *wanted);
+/* Gives all sums to the rows. What they were drawn with is spent then, but for what `unplaced` says. */
+void rpp_shares_give(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, rpp_rests *rests,
+                     rpp_unplaced *unplaced);
+
+/* Cumulative division: the integer parts of a whole add up to `total` exactly. */
+uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t whole);
+
+#endif

@@ -1,0 +1,43 @@
+/* whereabouts.h - where each thread was last seen: a copy of its last capture, which can be read while no safepoint comes.
+ *
+ * Frames of a sighting are ids, which the frame table may reuse after some windows without the frame. So a sighting can be read
+ * only in its own window and the two after it.
+ * A thread's place follows from its number; if two threads have the same place, it has the last capture of either.
+ *
+ * Threads    note, begin_window: the collector. All else: any ordinary thread. A lock is held while a sighting is copied.
+ * Ownership  sightings are copied, without their labels.
+ */
+#ifndef RPP_WHEREABOUTS_H
+#define RPP_WHEREABOUTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampling/sample_buffer.h"
+
+/* The leaf-most frames are kept. */
+#define RPP_SIGHTING_DEPTH_MAX 128
+
+typedef struct rpp_sighting {
+    uint64_t at_ns; /* monotonic, approximate */
+    uint32_t thread_seq, window, depth;
+    uint8_t state; /* rpp_state */
+    rpp_location locations[RPP_SIGHTING_DEPTH_MAX];
+} rpp_sighting;
+
+typedef struct rpp_whereabouts rpp_whereabouts;
+
+/* NULL if out of memory. */
+rpp_whereabouts *rpp_whereabouts_new(void);
+void rpp_whereabouts_free(rpp_whereabouts *whereabouts);
+void rpp_whereabouts_note(rpp_whereabouts *whereabouts, const rpp_sample *sample, const rpp_location *locations,
+                          uint64_t now_ns);
+/* Sightings are of windows up to this one. */
+void rpp_whereabouts_begin_window(rpp_whereabouts *whereabouts, uint32_t window);
+/* False: the thread was not seen lately. */
+bool rpp_whereabouts_get(rpp_whereabouts *whereabouts, uint32_t thread_seq, rpp_sighting *sighting);
+/* Forgets all sightings: a session begins, or a forked child. */
+void rpp_whereabouts_clear(rpp_whereabouts *whereabouts);
+void rpp_whereabouts_forget_after_fork(rpp_whereabouts *whereabouts);
+
+#endif

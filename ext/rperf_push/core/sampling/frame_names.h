@@ -1,0 +1,68 @@
+/* frame_names.h - what a frame id is called: name, file, first line. Lives as long as the process.
+ *
+ * An id is reserved when a frame is first seen (in a hook or handler: no allocation), named later by a job, read by the
+ * encoder, and released when the frame has not been seen for some windows. Ids are reused after release.
+ *
+ * Threads    reserve, set, release, ensure: one at a time (in the gem: whoever holds the GVL). get: any thread at any time,
+ *            for ids that cannot be released meanwhile. reserve is async-signal-safe.
+ * Ownership  the table owns copies of all strings.
+ */
+#ifndef RPP_FRAME_NAMES_H
+#define RPP_FRAME_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "sampling/states.h"
+
+/* Frames that are not methods. They exist in every table and are never released. */
+#define RPP_STATE_FRAME(X, id, key, value, frame, title) X(id, frame)
+#define RPP_SYNTHETIC_FRAMES(X)                                                                                        \
+    X(NONE, "")                                                                                                        \
+    X(TRUNCATED, "[truncated]")                                                                                        \
+    X(OVERFLOW, "(overflow)")                                                                                          \
+    X(UNKNOWN, "[unknown]")                                                                                            \
+    RPP_STATES(RPP_STATE_FRAME, X)
+
+enum {
+#define X(name, text) RPP_FRAME_##name,
+    RPP_SYNTHETIC_FRAMES(X)
+#undef X
+        RPP_FRAME_FIRST /* the first id of a real frame */
+};
+
+/* The frame of a state; RPP_FRAME_NONE while running. */
+uint32_t rpp_state_frame(uint8_t state);
+
+typedef struct rpp_frame_name {
+    const char *name; /* qualified: "Shop::Cart#total", "block in Shop::Cart#total", "<main>" */
+    const char *path; /* "" for C functions */
+    uint32_t name_length, path_length;
+    uint32_t first_line; /* 0: unknown */
+    bool hidden;         /* the profiler's own: left out of profiles */
+} rpp_frame_name;
+
+typedef struct rpp_frame_names rpp_frame_names;
+
+/* At most `limit` ids in all. NULL when out of memory. */
+rpp_frame_names *rpp_frame_names_new(uint32_t limit);
+void rpp_frame_names_free(rpp_frame_names *names);
+
+/* Makes sure that `headroom` ids can be reserved without allocating. RPP_LIMIT: fewer than that are left in all. */
+RPP_NODISCARD rpp_status rpp_frame_names_ensure(rpp_frame_names *names, uint32_t headroom);
+/* A fresh id, or 0 when none is at hand. */
+uint32_t rpp_frame_names_reserve(rpp_frame_names *names);
+/* Names a reserved id, once. Copies; heap addresses in the name (0x0000...) become 0x…, bad UTF-8 '?'. */
+RPP_NODISCARD rpp_status rpp_frame_names_set(rpp_frame_names *names, uint32_t id, const char *name, size_t name_length,
+                                             const char *path, size_t path_length, uint32_t first_line, bool hidden);
+/* NULL while the id has no name yet. */
+const rpp_frame_name *rpp_frame_names_get(const rpp_frame_names *names, uint32_t id);
+void rpp_frame_names_release(rpp_frame_names *names, uint32_t id);
+/* Ids in use, the synthetic ones not counted. */
+uint32_t rpp_frame_names_count(const rpp_frame_names *names);
+/* One past the highest id ever given. */
+uint32_t rpp_frame_names_end(const rpp_frame_names *names);
+
+#endif

@@ -1,0 +1,381 @@
+/* label_sets.c - label sets: immutable lists of key and value, and the table of those seen in one window. */
+#include "sampling/label_sets.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash_index.h"
+#include "base/stats.h"
+#include "base/utf8.h"
+
+/* One block: this, the pairs, then the bytes that they point to, each text with a NUL behind it. */
+struct rpp_label_set {
+    atomic_uint references;
+    atomic_uint no_route; /* 1 + the pair whose value is not sent; 0: none */
+    rpp_outcome *outcome; /* a reference; NULL: of no request whose end is awaited */
+    uint32_t hash;
+    uint32_t count;
+    rpp_label pairs[];
+};
+
+/* --- one set --- */
+
+static int compare_keys(const rpp_label *a, const rpp_label *b)
+{
+    uint32_t shorter = a->key_length < b->key_length ? a->key_length : b->key_length;
+    int order = memcmp(a->key, b->key, shorter);
+    if (order) return order;
+    return (a->key_length > b->key_length) - (a->key_length < b->key_length);
+}
+
+/* Where the key stands in the sorted pairs, or where it would go. */
+static size_t position_of(const rpp_label *pairs, size_t count, const rpp_label *wanted, bool *found)
+{
+    size_t low = 0, high = count;
+    *found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_keys(&pairs[middle], wanted);
+        if (!order) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Lays one change over the sorted pairs; there is room for one more. */
+static size_t lay_over(rpp_label *pairs, size_t count, rpp_label change)
+{
+    bool found;
+    size_t at = position_of(pairs, count, &change, &found);
+    size_t behind = (count - at) * sizeof *pairs;
+    if (found && change.value) {
+        pairs[at] = change;
+    } else if (found) {
+        memmove(&pairs[at], &pairs[at + 1], behind - sizeof *pairs);
+        count--;
+    } else if (change.value) {
+        memmove(&pairs[at + 1], &pairs[at], behind);
+        pairs[at] = change;
+        count++;
+    }
+    return count;
+}
+
+/* What is there already stays; of what came, those go that are last by key. */
+static size_t drop_excess(rpp_label *pairs, size_t count, const rpp_label_set *base)
+{
+    if (count > RPP_LABELS_OF_A_FIBER_MAX) rpp_stats_add(RPP_STAT_labels_dropped, count - RPP_LABELS_OF_A_FIBER_MAX);
+    for (size_t at = count; count > RPP_LABELS_OF_A_FIBER_MAX && at-- > 0;) {
+        bool was_there = false;
+        if (base) position_of(base->pairs, base->count, &pairs[at], &was_there);
+        if (!was_there)
+            count = lay_over(pairs, count, (rpp_label){.key = pairs[at].key, .key_length = pairs[at].key_length});
+    }
+    return count;
+}
+
+static size_t cut(size_t length, size_t max)
+{
+    return length < max ? length : max;
+}
+
+static rpp_label_set *build(const rpp_label *pairs, size_t count, rpp_outcome *outcome)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += (size_t)pairs[i].key_length + pairs[i].value_length + 2;
+    rpp_label_set *set = rpp_malloc(sizeof *set + count * sizeof *pairs + bytes);
+    if (!set) return NULL;
+
+    atomic_init(&set->references, 1);
+    atomic_init(&set->no_route, 0);
+    set->outcome = rpp_outcome_retain(outcome);
+    set->count = (uint32_t)count;
+    set->hash = outcome ? rpp_hash_bytes(&outcome, sizeof outcome) : 0;
+    char *to = (char *)&set->pairs[count];
+    for (size_t i = 0; i < count; i++) {
+        rpp_label from = pairs[i];
+        set->pairs[i] = from;
+        set->pairs[i].key = memcpy(to, from.key, from.key_length);
+        to += from.key_length;
+        *to++ = '\0';
+        set->pairs[i].value = from.value_length ? memcpy(to, from.value, from.value_length) : to;
+        to += from.value_length;
+        *to++ = '\0';
+        uint32_t key_hash = rpp_hash_bytes(from.key, from.key_length);
+        uint32_t value_hash = rpp_hash_bytes(from.value, from.value_length);
+        set->hash = rpp_hash_words(set->hash, (uint64_t)key_hash << 32 | value_hash);
+    }
+    return set;
+}
+
+rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *changes, size_t count, rpp_label_set **set)
+{
+    /* Usual changes, one or two short pairs, need no allocation but the set's own. */
+    rpp_label few[RPP_LABELS_OF_A_FIBER_MAX];
+    char little[1024];
+    rpp_label *pairs = few;
+    char *bytes = little;
+    rpp_status status = RPP_NO_MEMORY;
+
+    size_t kept = base ? base->count : 0, room = kept + count, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        size += cut(changes[i].key_length, RPP_LABEL_KEY_MAX);
+        if (changes[i].value) size += cut(changes[i].value_length, RPP_LABEL_VALUE_MAX);
+    }
+    if (room > RPP_LABELS_OF_A_FIBER_MAX) {
+        pairs = rpp_calloc(room, sizeof *pairs);
+        if (!pairs) goto done;
+    }
+    if (size > sizeof little) {
+        bytes = rpp_malloc(size);
+        if (!bytes) goto done;
+    }
+
+    if (kept) memcpy(pairs, base->pairs, kept * sizeof *pairs);
+    char *to = bytes;
+    for (size_t i = 0; i < count; i++) {
+        rpp_label change = {.key = to, .value = NULL};
+        size_t length = rpp_utf8_copy(to, RPP_LABEL_KEY_MAX, changes[i].key, changes[i].key_length);
+        change.key_length = (uint32_t)length;
+        to += length;
+        if (changes[i].value) {
+            length = rpp_utf8_copy(to, RPP_LABEL_VALUE_MAX, changes[i].value, changes[i].value_length);
+            change.value = to;
+            change.value_length = (uint32_t)length;
+            to += length;
+        }
+        kept = lay_over(pairs, kept, change);
+    }
+
+    kept = drop_excess(pairs, kept, base);
+    bool is_empty = !kept && !rpp_label_set_outcome(base);
+    rpp_label_set *merged = is_empty ? NULL : build(pairs, kept, rpp_label_set_outcome(base));
+    if (!is_empty && !merged) goto done;
+    *set = merged;
+    status = RPP_OK;
+
+done:
+    if (pairs != few) rpp_free(pairs);
+    if (bytes != little) rpp_free(bytes);
+    return status;
+}
+
+rpp_label_set *rpp_label_set_retain(rpp_label_set *set)
+{
+    if (set) atomic_fetch_add_explicit(&set->references, 1, memory_order_relaxed);
+    return set;
+}
+
+void rpp_label_set_release(rpp_label_set *set)
+{
+    /* acq_rel: whoever frees has seen all that the others did with the set. */
+    if (!set || atomic_fetch_sub_explicit(&set->references, 1, memory_order_acq_rel) != 1) return;
+    rpp_outcome_release(set->outcome);
+    rpp_free(set);
+}
+
+size_t rpp_label_set_count(const rpp_label_set *set)
+{
+    return set ? set->count : 0;
+}
+
+rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index)
+{
+    return set->pairs[index];
+}
+
+static bool find_key(const rpp_label_set *set, const char *key, size_t key_length, size_t *at)
+{
+    bool found = false;
+    const rpp_label wanted = {.key = key, .key_length = (uint32_t)key_length};
+    if (set) *at = position_of(set->pairs, set->count, &wanted, &found);
+    return found;
+}
+
+void rpp_label_set_has_no_route(rpp_label_set *set, const char *key, size_t key_length, bool none)
+{
+    size_t at = 0;
+    bool found = find_key(set, key, key_length, &at);
+    if (found) atomic_store_explicit(&set->no_route, none ? (unsigned)at + 1 : 0, memory_order_relaxed);
+}
+
+rpp_label rpp_label_set_sent_at(const rpp_label_set *set, size_t index)
+{
+    rpp_label label = rpp_label_set_at(set, index);
+    if (atomic_load_explicit(&set->no_route, memory_order_relaxed) == index + 1) {
+        label.value = RPP_LABEL_NO_ROUTE;
+        label.value_length = sizeof RPP_LABEL_NO_ROUTE - 1;
+    }
+    return label;
+}
+
+bool rpp_label_set_equal(const rpp_label_set *a, const rpp_label_set *b)
+{
+    if (a == b) return true;
+    if (!a || !b || a->hash != b->hash || a->count != b->count || a->outcome != b->outcome) return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const rpp_label *one = &a->pairs[i], *other = &b->pairs[i];
+        if (one->key_length != other->key_length || one->value_length != other->value_length) return false;
+        if (memcmp(one->key, other->key, one->key_length) != 0) return false;
+        if (memcmp(one->value, other->value, one->value_length) != 0) return false;
+    }
+    return true;
+}
+
+bool rpp_label_set_find(const rpp_label_set *set, const char *key, size_t key_length, rpp_label *label)
+{
+    size_t at = 0;
+    bool found = find_key(set, key, key_length, &at);
+    if (found) *label = rpp_label_set_sent_at(set, at);
+    return found;
+}
+
+/* --- outcomes --- */
+
+rpp_status rpp_label_set_with_outcome(const rpp_label_set *base, rpp_outcome *outcome, rpp_label_set **set)
+{
+    rpp_label_set *copy = build(base ? base->pairs : NULL, rpp_label_set_count(base), outcome);
+    if (!copy) return RPP_NO_MEMORY;
+    if (base) atomic_init(&copy->no_route, atomic_load_explicit(&base->no_route, memory_order_relaxed));
+    *set = copy;
+    return RPP_OK;
+}
+
+rpp_outcome *rpp_label_set_outcome(const rpp_label_set *set)
+{
+    return set ? set->outcome : NULL;
+}
+
+static size_t add_text(rpp_label *pairs, size_t count, const char *key, const char *value)
+{
+    if (value) pairs[count++] = (rpp_label){key, value, (uint32_t)strlen(key), (uint32_t)strlen(value)};
+    return count;
+}
+
+rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settled)
+{
+    rpp_label pairs[2 + RPP_LABELS_OF_A_FIBER_MAX];
+    rpp_outcome_view known = rpp_outcome_look(set->outcome);
+    size_t count = add_text(pairs, 0, RPP_OUTCOME_STATUS_LABEL, known.status);
+    count = add_text(pairs, count, RPP_OUTCOME_SLOW_LABEL, known.slow);
+    for (size_t i = 0; i < set->count; i++) pairs[count++] = rpp_label_set_sent_at(set, i);
+    return rpp_label_set_merge(NULL, pairs, count, settled);
+}
+
+/* --- the table of a window --- */
+
+struct rpp_label_sets {
+    rpp_label_set **sets; /* by id; the first is NULL, the empty set */
+    size_t count, capacity, max_count;
+    size_t with_outcome; /* of these */
+    rpp_hash_index index;
+};
+
+rpp_label_sets *rpp_label_sets_new(uint32_t max_sets)
+{
+    rpp_label_sets *sets = rpp_calloc(1, sizeof *sets);
+    if (!sets) return NULL;
+    sets->max_count = (size_t)max_sets + 1;
+    if (rpp_grow((void **)&sets->sets, &sets->capacity, 1, sizeof(rpp_label_set *)) != RPP_OK) {
+        rpp_free(sets);
+        return NULL;
+    }
+    sets->sets[0] = NULL;
+    sets->count = 1;
+    return sets;
+}
+
+void rpp_label_sets_free(rpp_label_sets *sets)
+{
+    if (!sets) return;
+    for (size_t id = 1; id < sets->count; id++) rpp_label_set_release(sets->sets[id]);
+    rpp_hash_index_destroy(&sets->index);
+    rpp_free(sets->sets);
+    rpp_free(sets);
+}
+
+static bool is_set(const void *table, uint32_t id, const void *key)
+{
+    return rpp_label_set_equal(((const rpp_label_sets *)table)->sets[id], key);
+}
+
+/* There are enough of them. */
+static rpp_status intern_without_outcome(rpp_label_sets *sets, const rpp_label_set *set, uint32_t *id)
+{
+    rpp_label_set *plain = NULL;
+    rpp_stats_add(RPP_STAT_samples_without_outcome, 1);
+    rpp_status status = set->count ? rpp_label_set_with_outcome(set, NULL, &plain) : RPP_OK;
+    if (status == RPP_OK) status = rpp_label_sets_intern(sets, plain, id);
+    rpp_label_set_release(plain);
+    return status;
+}
+
+rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
+{
+    if (!set) {
+        *id = 0;
+        return RPP_OK;
+    }
+    uint32_t known = rpp_hash_index_find(&sets->index, set->hash, is_set, sets, set);
+    if (known != RPP_INDEX_NONE) {
+        *id = known;
+        return RPP_OK;
+    }
+    if (set->outcome && sets->with_outcome == RPP_OUTCOME_SETS_MAX) return intern_without_outcome(sets, set, id);
+    if (sets->count == sets->max_count) return RPP_LIMIT;
+    if (rpp_hash_index_reserve(&sets->index, 1) != RPP_OK) return RPP_NO_MEMORY;
+    if (rpp_grow((void **)&sets->sets, &sets->capacity, sets->count + 1, sizeof(rpp_label_set *)) != RPP_OK) {
+        return RPP_NO_MEMORY;
+    }
+    *id = (uint32_t)sets->count;
+    rpp_hash_index_add(&sets->index, set->hash, *id);
+    sets->sets[sets->count++] = rpp_label_set_retain(set);
+    if (set->outcome) sets->with_outcome++;
+    return RPP_OK;
+}
+
+bool rpp_label_sets_have_outcomes(const rpp_label_sets *sets)
+{
+    return sets->with_outcome > 0;
+}
+
+static rpp_status intern_settled(rpp_label_sets *into, rpp_label_set *set, uint32_t *id)
+{
+    if (!rpp_label_set_outcome(set)) return rpp_label_sets_intern(into, set, id);
+    rpp_label_set *settled;
+    rpp_status status = rpp_label_set_settled(set, &settled);
+    if (status != RPP_OK) return status;
+    status = rpp_label_sets_intern(into, settled, id);
+    rpp_label_set_release(settled);
+    return status;
+}
+
+rpp_label_sets *rpp_label_sets_settled(const rpp_label_sets *sets, uint32_t *ids)
+{
+    rpp_label_sets *settled = rpp_label_sets_new((uint32_t)sets->max_count - 1);
+    rpp_status status = settled ? RPP_OK : RPP_NO_MEMORY;
+    for (size_t id = 0; id < sets->count && status == RPP_OK; id++) {
+        status = intern_settled(settled, sets->sets[id], &ids[id]);
+    }
+    if (status == RPP_OK) return settled;
+    rpp_label_sets_free(settled);
+    return NULL;
+}
+
+const rpp_label_set *rpp_label_sets_get(const rpp_label_sets *sets, uint32_t id)
+{
+    return sets->sets[id];
+}
+
+uint32_t rpp_label_sets_count(const rpp_label_sets *sets)
+{
+    return (uint32_t)sets->count;
+}

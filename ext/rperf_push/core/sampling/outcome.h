@@ -1,0 +1,38 @@
+/* outcome.h - how a request ended, which is known when all samples of it were taken.
+ *
+ * The label sets of a request refer to its outcome (label_sets.h). It becomes labels when a window is sealed.
+ *
+ * Threads    any thread: what is known is one atomic. Retain is async-signal-safe, release frees and is not.
+ * Ownership  counted references; the texts of a view are static.
+ */
+#ifndef RPP_OUTCOME_H
+#define RPP_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RPP_OUTCOME_STATUS_LABEL "status"
+#define RPP_OUTCOME_SLOW_LABEL   "slow"
+
+typedef enum rpp_slow { RPP_SLOW_UNKNOWN, RPP_SLOW_NO, RPP_SLOW_YES } rpp_slow;
+
+typedef struct rpp_outcome rpp_outcome;
+
+/* Of a request that begins now (monotonic ns). NULL if out of memory. */
+rpp_outcome *rpp_outcome_new(uint64_t now_ns);
+rpp_outcome *rpp_outcome_retain(rpp_outcome *outcome);
+void rpp_outcome_release(rpp_outcome *outcome);
+uint64_t rpp_outcome_began_ns(const rpp_outcome *outcome);
+/* `status` as HTTP has it; outside of 100..599 it is not known. */
+void rpp_outcome_end(rpp_outcome *outcome, unsigned status, rpp_slow slow);
+bool rpp_outcome_has_ended(const rpp_outcome *outcome);
+
+/* Texts of the labels; NULL: not known, or not yet. */
+typedef struct rpp_outcome_view {
+    const char *status; /* "2xx" */
+    const char *slow;   /* "true", "false" */
+} rpp_outcome_view;
+
+rpp_outcome_view rpp_outcome_look(const rpp_outcome *outcome);
+
+#endif

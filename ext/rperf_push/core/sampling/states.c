@@ -1,0 +1,8 @@
+/* states.c - what a thread may be doing: one table. */
+#include "sampling/states.h"
+
+const rpp_state_name rpp_state_names[RPP_STATE_COUNT] = {
+#define X(context, id, key, value, frame, title) [RPP_STATE_##id] = {key, value, frame, title},
+    RPP_STATES(X, )
+#undef X
+};

@@ -1,0 +1,62 @@
+/* thread_clocks.c - a thread's two clocks, and how CPU time divides among the states. */
+#include "sampling/thread_clocks.h"
+
+#include <string.h>
+
+#include "sampling/thread_time.h"
+
+void rpp_clocks_begin_event(rpp_thread_clocks *c)
+{
+    memcpy(c->unread_before_ns, c->unread_ns, sizeof c->unread_ns);
+}
+
+uint64_t rpp_clocks_unread_on_gvl_ns(const rpp_thread_clocks *c)
+{
+    return c->unread_ns[RPP_STATE_RUNNING] + c->unread_ns[RPP_STATE_GC_MARKING] + c->unread_ns[RPP_STATE_GC_SWEEPING];
+}
+
+uint64_t rpp_clocks_unread_in_events_ns(const rpp_thread_clocks *c)
+{
+    return c->unread_ns[RPP_STATE_BLOCKED] + c->unread_ns[RPP_STATE_GC_MARKING] + c->unread_ns[RPP_STATE_GC_SWEEPING];
+}
+
+void rpp_clocks_forget_unread(rpp_thread_clocks *c)
+{
+    memset(c->unread_ns, 0, sizeof c->unread_ns);
+    memset(c->unread_before_ns, 0, sizeof c->unread_before_ns);
+}
+
+/* By wall time. Each part fits into its wall time, and nothing is left. */
+static void share_on_gvl(const rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t wall_ns, uint64_t *parts_ns)
+{
+    static const rpp_state states[] = {RPP_STATE_RUNNING, RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        uint64_t unread_ns = c->unread_ns[states[i]];
+        if (!unread_ns) continue;
+        uint64_t part_ns = rpp_ns_share(cpu_ns, unread_ns, wall_ns);
+        wall_ns -= unread_ns;
+        if (cpu_ns - part_ns > wall_ns) part_ns = cpu_ns - wall_ns; /* rounding */
+        cpu_ns -= part_ns;
+        parts_ns[states[i]] = part_ns;
+    }
+}
+
+/* No more than the wall time that passed: clocks disagree by a little, and a boundary lies before the reading. The rest is for the
+ * next one. Who waits for the GVL burns little: going to sleep and waking up. */
+rpp_cpu_reading rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
+{
+    rpp_cpu_reading reading = {.cpu_ns = {0}};
+    uint64_t burnt_ns = rpp_ns_since(cpu_ns, c->cpu_mark_ns), wall_on_gvl_ns = rpp_clocks_unread_on_gvl_ns(c);
+    uint64_t on_gvl_ns = rpp_ns_least(burnt_ns, wall_on_gvl_ns), left_ns = burnt_ns - on_gvl_ns;
+    uint64_t blocked_ns = rpp_ns_least(left_ns, c->unread_ns[RPP_STATE_BLOCKED]);
+    uint64_t waiting_ns = rpp_ns_least(left_ns - blocked_ns, c->unread_ns[RPP_STATE_WAITING]);
+    share_on_gvl(c, on_gvl_ns, wall_on_gvl_ns, reading.cpu_ns);
+    reading.cpu_ns[RPP_STATE_BLOCKED] = blocked_ns;
+    reading.cpu_ns[RPP_STATE_WAITING] = waiting_ns;
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        reading.before_ns[state] = rpp_ns_least(reading.cpu_ns[state], c->unread_before_ns[state]);
+    }
+    c->cpu_mark_ns += on_gvl_ns + blocked_ns + waiting_ns;
+    rpp_clocks_forget_unread(c);
+    return reading;
+}

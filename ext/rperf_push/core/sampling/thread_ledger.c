@@ -1,0 +1,444 @@
+/* thread_ledger.c - one thread's time: what it does, since when, and what of it is to be captured. */
+#include "sampling/thread_ledger.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "sampling/unseen_time.h"
+
+/* What a draw weighs that counts only where there is no other. */
+#define STAND_IN_NS 1u
+
+static uint64_t period_of(const rpp_thread_ledger *l)
+{
+    return atomic_load_explicit(&l->rules->period_ns, memory_order_relaxed);
+}
+
+static rpp_state doing(const rpp_thread_ledger *l)
+{
+    return (rpp_state)atomic_load_explicit(&l->doing, memory_order_relaxed);
+}
+
+static void now_doing(rpp_thread_ledger *l, rpp_state state)
+{
+    atomic_store_explicit(&l->doing, (uint8_t)state, memory_order_relaxed);
+}
+
+static bool is_running(const rpp_thread_ledger *l)
+{
+    return rpp_ledger_runs(l);
+}
+
+static bool is_off_gvl(const rpp_thread_ledger *l)
+{
+    return !rpp_ledger_holds_gvl(l);
+}
+
+static bool is_in_gc(const rpp_thread_ledger *l)
+{
+    return !is_running(l) && !is_off_gvl(l);
+}
+
+rpp_due rpp_ledger_pending(const rpp_thread_ledger *l)
+{
+    return rpp_account_is_due(&l->account) ? RPP_DUE_CAPTURE : RPP_DUE_NOTHING;
+}
+
+/* --- time passes --- */
+
+/* What runs is only unread yet: the CPU clock will tell what of it was a gap. */
+static void advance(rpp_thread_ledger *l, rpp_state state, uint64_t now_ns)
+{
+    uint64_t passed_ns = rpp_clocks_advance(&l->clocks, state, now_ns);
+    l->spent[state].wall_ns += passed_ns;
+    if (state != RPP_STATE_RUNNING) l->account.event[state].wall_ns += passed_ns;
+}
+
+/* Blocked until it asked for the GVL, waiting since. */
+static void advance_off_gvl(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    uint64_t asked = atomic_load_explicit(&l->asked_ns, memory_order_relaxed);
+    if (asked && asked < now_ns) {
+        advance(l, RPP_STATE_BLOCKED, asked);
+        advance(l, RPP_STATE_WAITING, now_ns);
+    } else {
+        advance(l, RPP_STATE_BLOCKED, now_ns);
+    }
+}
+
+static void advance_to(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    if (is_off_gvl(l)) {
+        advance_off_gvl(l, now_ns);
+    } else {
+        advance(l, doing(l), now_ns);
+    }
+}
+
+/* A clock that went back stands still. */
+static uint64_t cpu_now(const rpp_thread_ledger *l)
+{
+    uint64_t cpu_ns = l->has_cpu_clock ? l->rules->cpu_ns(l->thread) : 0;
+    return cpu_ns > l->clocks.cpu_mark_ns ? cpu_ns : l->clocks.cpu_mark_ns;
+}
+
+static void read_at(rpp_thread_ledger *l, uint64_t cpu_ns)
+{
+    uint64_t ran_wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING];
+    rpp_cpu_reading reading = rpp_clocks_read(&l->clocks, cpu_ns);
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        l->spent[state].cpu_ns += reading.cpu_ns[state];
+        if (state == RPP_STATE_RUNNING) continue;
+        rpp_account_add_event_cpu(&l->account, state, reading.cpu_ns[state], reading.before_ns[state]);
+    }
+    rpp_time ran = {.cpu_ns = reading.cpu_ns[RPP_STATE_RUNNING], .wall_ns = ran_wall_ns};
+    rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
+}
+
+static void read_cpu(rpp_thread_ledger *l)
+{
+    read_at(l, cpu_now(l));
+}
+
+/* --- events --- */
+
+static void begin_event(rpp_thread_ledger *l)
+{
+    l->read_at_begin = rpp_random_next(&l->account.random) >> 32 < UINT32_MAX / RPP_LEDGER_READ_ONE_IN;
+    bool long_run = l->clocks.unread_ns[RPP_STATE_RUNNING] >= l->rules->read_run_ns;
+    bool many_events = rpp_clocks_unread_in_events_ns(&l->clocks) >= l->rules->read_event_ns;
+    rpp_clocks_begin_event(&l->clocks);
+    if (l->read_at_begin || long_run || many_events) read_cpu(l);
+}
+
+/* One event has two states; this much of its wall time may hold CPU time. */
+static void end_event(rpp_thread_ledger *l, rpp_state first, rpp_state second, uint64_t may_have_burnt_ns)
+{
+    bool is_long = may_have_burnt_ns >= l->rules->read_event_ns;
+    if (is_long || l->read_at_begin) read_cpu(l);
+    unsigned weight = is_long ? 1 : l->read_at_begin ? RPP_LEDGER_READ_ONE_IN : 0;
+    rpp_account_end_event(&l->account, first, weight, period_of(l));
+    rpp_account_end_event(&l->account, second, weight, period_of(l));
+}
+
+/* Who waits for the GVL burns nothing. */
+static void end_wait(rpp_thread_ledger *l)
+{
+    end_event(l, RPP_STATE_BLOCKED, RPP_STATE_WAITING, l->account.event[RPP_STATE_BLOCKED].wall_ns);
+}
+
+static void end_pause(rpp_thread_ledger *l)
+{
+    const rpp_time *event = l->account.event;
+    end_event(l, RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING,
+              event[RPP_STATE_GC_MARKING].wall_ns + event[RPP_STATE_GC_SWEEPING].wall_ns);
+}
+
+/* --- life --- */
+
+void rpp_ledger_open(rpp_thread_ledger *l, const rpp_ledger_rules *rules, void *thread, uint64_t random,
+                     uint64_t now_ns)
+{
+    rpp_label_set_release(l->labels);
+    memset(l, 0, sizeof *l);
+    l->rules = rules;
+    l->thread = thread;
+    now_doing(l, RPP_STATE_BLOCKED);
+    l->clocks.wall_mark_ns = now_ns;
+    rpp_account_open(&l->account, random, period_of(l));
+}
+
+void rpp_ledger_forget(rpp_thread_ledger *l, uint64_t random, uint64_t now_ns)
+{
+    rpp_label_set *labels = l->labels;
+    l->labels = NULL;
+    rpp_ledger_open(l, l->rules, l->thread, random, now_ns);
+    l->labels = labels;
+}
+
+void rpp_ledger_clocked(rpp_thread_ledger *l, uint64_t cpu_ns)
+{
+    l->has_cpu_clock = true;
+    l->clocks.cpu_mark_ns = cpu_ns;
+    rpp_thinning_start(&l->thinning, rpp_random_next(&l->account.random), cpu_ns, period_of(l), l->rules->tick_ns);
+}
+
+void rpp_ledger_unclocked(rpp_thread_ledger *l)
+{
+    l->has_cpu_clock = false;
+}
+
+void rpp_ledger_resumed(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    rpp_account_sum_up_event(&l->account);
+    rpp_clocks_forget_unread(&l->clocks);
+    now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
+    l->clocks.wall_mark_ns = now_ns;
+    l->clocks.cpu_mark_ns = cpu_now(l);
+    l->unheard_until_ns = runs ? 0 : now_ns;
+    l->silent_since_ns = 0;
+    l->owed = false;
+    atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
+}
+
+void rpp_ledger_relabelled(rpp_thread_ledger *l, rpp_label_set *labels)
+{
+    rpp_label_set *before = l->labels;
+    if (before == labels) return;
+    if (is_running(l)) rpp_account_sum_up_event(&l->account); /* it had these labels */
+    l->labels = rpp_label_set_retain(labels);
+    rpp_label_set_release(before);
+}
+
+/* --- what happens to it --- */
+
+void rpp_ledger_asked(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    uint64_t none = 0;
+    atomic_compare_exchange_strong_explicit(&l->asked_ns, &none, now_ns, memory_order_relaxed, memory_order_relaxed);
+}
+
+rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    if (is_off_gvl(l) && l->unheard_until_ns) rpp_ledger_asked(l, l->unheard_until_ns);
+    l->unheard_until_ns = 0;
+    advance_to(l, now_ns);
+    if (is_off_gvl(l)) {
+        end_wait(l);
+        now_doing(l, RPP_STATE_RUNNING);
+    }
+    atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
+    return rpp_ledger_pending(l);
+}
+
+rpp_due rpp_ledger_released(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    l->unheard_until_ns = 0;
+    advance_to(l, now_ns);
+    if (is_off_gvl(l)) return RPP_DUE_NOTHING;
+    if (is_in_gc(l)) end_pause(l);
+    begin_event(l);
+    now_doing(l, RPP_STATE_BLOCKED);
+    return rpp_ledger_pending(l);
+}
+
+rpp_due rpp_ledger_gc_entered(rpp_thread_ledger *l, rpp_state phase, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    if (is_off_gvl(l)) return RPP_DUE_NOTHING;
+    advance_to(l, now_ns);
+    if (is_running(l)) {
+        begin_event(l);
+    } else if (phase != doing(l) && l->clocks.unread_ns[doing(l)] >= l->rules->read_event_ns) {
+        read_cpu(l); /* wall time may not share it out: preemption hits one of the two */
+    }
+    now_doing(l, phase);
+    return rpp_ledger_pending(l);
+}
+
+rpp_due rpp_ledger_gc_left(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    if (!is_in_gc(l)) return RPP_DUE_NOTHING;
+    advance_to(l, now_ns);
+    end_pause(l);
+    now_doing(l, RPP_STATE_RUNNING);
+    return rpp_ledger_pending(l);
+}
+
+static void follow_period(rpp_thread_ledger *l, uint64_t cpu_ns)
+{
+    uint64_t period = period_of(l);
+    if (l->thinning.period_ns == period) return;
+    rpp_thinning_start(&l->thinning, rpp_random_next(&l->account.random), cpu_ns, period, l->rules->tick_ns);
+}
+
+/* Where nothing is known of the CPU time, it draws the wall time. */
+static uint64_t *running_draw(rpp_thread_ledger *l)
+{
+    rpp_time *drawn = rpp_account_draw(&l->account);
+    return l->has_cpu_clock ? &drawn->cpu_ns : &drawn->wall_ns;
+}
+
+static rpp_due draw(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns, uint64_t cpu_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    if (!is_running(l) || l->silent_since_ns) return RPP_DUE_NOTHING;
+    advance_to(l, now_ns);
+    read_at(l, cpu_ns);
+    *running_draw(l) += weight_ns;
+    return rpp_ledger_pending(l);
+}
+
+rpp_due rpp_ledger_drawn(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns)
+{
+    return draw(l, weight_ns, now_ns, cpu_now(l));
+}
+
+rpp_due rpp_ledger_found(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns)
+{
+    uint64_t cpu_ns = cpu_now(l), burnt_ns = rpp_ns_since(cpu_ns, l->clocks.cpu_mark_ns);
+    uint64_t passed_ns = rpp_clocks_unread_on_gvl_ns(&l->clocks) + rpp_ns_since(now_ns, l->clocks.wall_mark_ns);
+    return draw(l, l->has_cpu_clock ? rpp_ns_share(weight_ns, burnt_ns, passed_ns) : weight_ns, now_ns, cpu_ns);
+}
+
+rpp_due rpp_ledger_ticked(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    uint64_t cpu_ns = cpu_now(l);
+    l->ticked_cpu_ns = cpu_ns;
+    follow_period(l, cpu_ns);
+    unsigned times = rpp_thinning_take(&l->thinning, cpu_ns);
+    if (!times) return RPP_DUE_NOTHING;
+    return draw(l, times * rpp_thinning_weight_ns(&l->thinning), now_ns, cpu_ns);
+}
+
+rpp_due rpp_ledger_looked_at(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    return draw(l, 0, now_ns, cpu_now(l));
+}
+
+static uint64_t silent_from(rpp_thread_ledger *l, uint64_t cpu_ns)
+{
+    follow_period(l, cpu_ns);
+    return rpp_thinning_silent_ns(&l->thinning, cpu_ns);
+}
+
+uint64_t rpp_ledger_silent_ns(rpp_thread_ledger *l)
+{
+    return silent_from(l, cpu_now(l));
+}
+
+uint64_t rpp_ledger_silent_after_tick_ns(rpp_thread_ledger *l)
+{
+    return silent_from(l, l->ticked_cpu_ns);
+}
+
+static void fade(rpp_thread_ledger *l)
+{
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        l->spent[state].wall_ns /= 2;
+        l->spent[state].cpu_ns /= 2;
+    }
+}
+
+rpp_due rpp_ledger_bounded(rpp_thread_ledger *l, uint64_t boundary_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    advance_to(l, boundary_ns);
+    read_cpu(l);
+    rpp_account_cut_event(&l->account);
+    if (is_running(l)) *running_draw(l) += STAND_IN_NS;
+    fade(l);
+    return rpp_ledger_pending(l);
+}
+
+void rpp_ledger_sum_up_due(rpp_thread_ledger *l)
+{
+    rpp_account_sum_up_due(&l->account);
+}
+
+void rpp_ledger_ended(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    if (l->silent_since_ns) (void)rpp_ledger_silence_ends(l, true, now_ns);
+    (void)rpp_ledger_bounded(l, now_ns);
+    now_doing(l, RPP_STATE_RUNNING);
+    rpp_ledger_sum_up_due(l);
+}
+
+/* --- silence --- */
+
+void rpp_ledger_silence_begins(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    if (!l->has_cpu_clock || cpu_now(l) != l->clocks.cpu_mark_ns) {
+        advance_to(l, now_ns);
+        read_cpu(l);
+    }
+    l->silent_since_ns = now_ns;
+}
+
+/* Until the silence began; or until the one before ended, where nothing was heard of the thread in between. */
+static uint64_t known_until(const rpp_thread_ledger *l)
+{
+    bool unheard = l->unheard_until_ns && !atomic_load_explicit(&l->asked_ns, memory_order_relaxed);
+    return unheard ? l->unheard_until_ns : l->silent_since_ns;
+}
+
+/* It ran meanwhile, and nobody saw it. */
+static void pass_unseen(rpp_thread_ledger *l, uint64_t now_ns)
+{
+    advance_to(l, known_until(l));
+    atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
+    uint64_t cpu_ns = cpu_now(l);
+    rpp_time unseen = {.wall_ns = rpp_ns_since(now_ns, l->clocks.wall_mark_ns)};
+    unseen.cpu_ns = rpp_ns_least(rpp_ns_since(cpu_ns, l->clocks.cpu_mark_ns), unseen.wall_ns);
+    rpp_time ran = {.wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING]}, parts[RPP_STATE_COUNT];
+    rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
+    rpp_clocks_forget_unread(&l->clocks);
+    l->clocks.wall_mark_ns += unseen.wall_ns;
+    l->clocks.cpu_mark_ns += unseen.cpu_ns;
+    rpp_unseen_divide(l->spent, unseen, parts);
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        rpp_account_add_unseen(&l->account, state, parts[state]);
+    }
+    fade(l);
+}
+
+rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
+{
+    rpp_account_give_up_due(&l->account);
+    if (!l->silent_since_ns) return RPP_DUE_NOTHING;
+    bool ran = !l->has_cpu_clock || cpu_now(l) != l->clocks.cpu_mark_ns || runs == is_off_gvl(l);
+    if (ran) pass_unseen(l, now_ns);
+    l->silent_since_ns = 0;
+    if (runs && is_off_gvl(l)) end_wait(l);
+    if (runs && is_in_gc(l)) end_pause(l);
+    if (!runs && !is_off_gvl(l)) begin_event(l);
+    now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
+    l->unheard_until_ns = runs ? 0 : now_ns;
+    return rpp_ledger_pending(l);
+}
+
+/* --- taking time --- */
+
+bool rpp_ledger_take_due(rpp_thread_ledger *l, rpp_state state, rpp_sample *sample)
+{
+    if (!rpp_account_take_due(&l->account, state, sample)) return false;
+    sample->labels = rpp_label_set_retain(l->labels);
+    return true;
+}
+
+bool rpp_ledger_sums_are_large(const rpp_thread_ledger *l)
+{
+    return rpp_account_summed_cpu_ns(&l->account) >= period_of(l);
+}
+
+bool rpp_ledger_take_sum(rpp_thread_ledger *l, rpp_state state, rpp_sample *sample)
+{
+    if (!rpp_account_take_sum(&l->account, state, sample)) return false;
+    sample->labels = rpp_label_set_retain(l->labels);
+    return true;
+}
+
+void rpp_ledger_untake(rpp_thread_ledger *l, const rpp_sample *sample)
+{
+    rpp_account_put_back(&l->account, sample);
+    rpp_label_set_release(sample->labels);
+}
+
+/* --- against a handler on the same thread --- */
+
+void rpp_ledger_owe(rpp_thread_ledger *l)
+{
+    l->owed = true;
+}
+
+bool rpp_ledger_is_open_to_ticks(rpp_thread_ledger *l)
+{
+    if (!l->busy) return true;
+    if (is_running(l)) l->owed = true;
+    return false;
+}

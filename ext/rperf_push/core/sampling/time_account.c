@@ -1,0 +1,192 @@
+/* time_account.c - a thread's time on its way into samples. */
+#include "sampling/time_account.h"
+
+#include "base/clock.h"
+
+/* --- lines --- */
+
+static void draw_mark(rpp_line *line, uint64_t *random, uint64_t period_ns)
+{
+    uint64_t at = rpp_random_next(random) % period_ns;
+    line->to_mark_ns = line->behind_mark_ns + at;
+    line->behind_mark_ns = period_ns - at;
+}
+
+/* The weight of the marks in the next stretch of the line. */
+static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
+{
+    uint64_t weight_ns = 0;
+    while (ns > line->to_mark_ns) {
+        ns -= line->to_mark_ns;
+        weight_ns += period_ns;
+        draw_mark(line, random, period_ns);
+    }
+    line->to_mark_ns -= ns;
+    return weight_ns;
+}
+
+void rpp_account_open(rpp_time_account *a, uint64_t random, uint64_t period_ns)
+{
+    a->random = random | 1;
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        draw_mark(&a->wall_lines[state], &a->random, period_ns);
+        draw_mark(&a->cpu_lines[state], &a->random, period_ns);
+    }
+}
+
+/* --- what passed --- */
+
+static rpp_due_time *make_due(rpp_time_account *a, rpp_state state)
+{
+    a->has_due = true;
+    return &a->due[state];
+}
+
+void rpp_account_add_run(rpp_time_account *a, rpp_time ran, uint64_t period_ns, bool has_cpu_clock)
+{
+    uint64_t gap_ns = rpp_ns_since(ran.wall_ns, ran.cpu_ns);
+    a->sums[RPP_STATE_RUNNING].cpu_ns += ran.cpu_ns;
+    if (gap_ns >= period_ns && has_cpu_clock) {
+        make_due(a, RPP_STATE_RUNNING)->exact.wall_ns += gap_ns;
+        return;
+    }
+    a->sums[RPP_STATE_RUNNING].wall_ns += gap_ns;
+    if (!has_cpu_clock) return;
+    uint64_t drawn_ns = pass_marks(&a->wall_lines[RPP_STATE_RUNNING], &a->random, period_ns, gap_ns);
+    if (drawn_ns) make_due(a, RPP_STATE_RUNNING)->drawn.wall_ns += drawn_ns;
+}
+
+void rpp_account_add_event_cpu(rpp_time_account *a, rpp_state state, uint64_t cpu_ns, uint64_t before_ns)
+{
+    a->sums[state].cpu_ns += before_ns;
+    a->event[state].cpu_ns += cpu_ns - before_ns;
+}
+
+void rpp_account_add_unseen(rpp_time_account *a, rpp_state state, rpp_time time)
+{
+    if (state == RPP_STATE_RUNNING) time.wall_ns = rpp_ns_since(time.wall_ns, time.cpu_ns);
+    rpp_time_add(&a->sums[state], time);
+}
+
+void rpp_account_end_event(rpp_time_account *a, rpp_state state, unsigned cpu_weight, uint64_t period_ns)
+{
+    rpp_time own = a->event[state];
+    if (rpp_time_is_none(own)) return;
+    a->event[state] = (rpp_time){0};
+    if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns) {
+        rpp_time_add(&make_due(a, state)->exact, own);
+        return;
+    }
+    rpp_time_add(&a->sums[state], own);
+    rpp_time drawn = {
+        .cpu_ns = pass_marks(&a->cpu_lines[state], &a->random, period_ns, own.cpu_ns * cpu_weight),
+        .wall_ns = pass_marks(&a->wall_lines[state], &a->random, period_ns, own.wall_ns),
+    };
+    if (!rpp_time_is_none(drawn)) rpp_time_add(&make_due(a, state)->drawn, drawn);
+}
+
+void rpp_account_cut_event(rpp_time_account *a)
+{
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        rpp_time_add(&make_due(a, state)->exact, a->event[state]);
+        a->event[state] = (rpp_time){0};
+    }
+}
+
+void rpp_account_sum_up_event(rpp_time_account *a)
+{
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        rpp_time_add(&a->sums[state], a->event[state]);
+        a->event[state] = (rpp_time){0};
+    }
+}
+
+/* --- what is due --- */
+
+rpp_time *rpp_account_draw(rpp_time_account *a)
+{
+    return &make_due(a, RPP_STATE_RUNNING)->drawn;
+}
+
+static bool is_due(const rpp_due_time *due)
+{
+    return !rpp_time_is_none(due->exact) || !rpp_time_is_none(due->drawn);
+}
+
+bool rpp_account_finds_due(const rpp_time_account *a)
+{
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        if (is_due(&a->due[state])) return true;
+    }
+    return false;
+}
+
+/* It could not be captured. A gap waits for the next capture, other time for the end of the next event of its kind: in the pool it
+ * would be shared out among the others. */
+static void put_back(rpp_time_account *a, rpp_state state, rpp_time exact)
+{
+    rpp_time_add(state == RPP_STATE_RUNNING ? &make_due(a, state)->exact : &a->event[state], exact);
+}
+
+void rpp_account_drop_due(rpp_time_account *a)
+{
+    rpp_due_time *gap = &a->due[RPP_STATE_RUNNING];
+    gap->drawn.cpu_ns = 0;
+    a->has_due = is_due(gap);
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        if (state == RPP_STATE_RUNNING) continue;
+        put_back(a, state, a->due[state].exact);
+        a->due[state] = (rpp_due_time){{0}, {0}};
+    }
+}
+
+void rpp_account_sum_up_due(rpp_time_account *a)
+{
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        rpp_time_add(&a->sums[state], a->due[state].exact);
+        a->due[state] = (rpp_due_time){{0}, {0}};
+    }
+}
+
+/* --- into samples and back --- */
+
+bool rpp_account_take_due(rpp_time_account *a, rpp_state state, rpp_sample *sample)
+{
+    rpp_due_time *due = &a->due[state];
+    if (!is_due(due)) return false;
+    sample->state = (uint8_t)state;
+    sample->cpu_ns = due->exact.cpu_ns;
+    sample->wall_ns = due->exact.wall_ns;
+    sample->cpu_drawn_ns = due->drawn.cpu_ns;
+    sample->wall_drawn_ns = due->drawn.wall_ns;
+    *due = (rpp_due_time){{0}, {0}};
+    return true;
+}
+
+bool rpp_account_take_sum(rpp_time_account *a, rpp_state state, rpp_sample *sample)
+{
+    if (rpp_time_is_none(a->sums[state])) return false;
+    sample->state = (uint8_t)state;
+    sample->sum = true;
+    sample->cpu_ns = a->sums[state].cpu_ns;
+    sample->wall_ns = a->sums[state].wall_ns;
+    a->sums[state] = (rpp_time){0};
+    return true;
+}
+
+void rpp_account_put_back(rpp_time_account *a, const rpp_sample *sample)
+{
+    rpp_time time = {sample->cpu_ns, sample->wall_ns};
+    if (sample->sum) {
+        rpp_time_add(&a->sums[sample->state], time);
+    } else {
+        put_back(a, (rpp_state)sample->state, time);
+    }
+}
+
+uint64_t rpp_account_summed_cpu_ns(const rpp_time_account *a)
+{
+    uint64_t cpu_ns = 0;
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) cpu_ns += a->sums[state].cpu_ns;
+    return cpu_ns;
+}

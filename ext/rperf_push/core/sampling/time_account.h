@@ -1,0 +1,86 @@
+/* time_account.h - a thread's time on its way into samples: as a sum, exactly, or by draws (shares.h).
+ *
+ * Vocabulary
+ *   event   a wait off the GVL, or a GC pause. One of a period or longer, in one state, becomes due with its own exact time.
+ *           Shorter ones lie end to end on lines, one for each state's wall time and one for its CPU time. Each line has one
+ *           mark per period, at a random place, and an event on a mark is drawn.
+ *   gap     wall time of a running thread without CPU time: it was preempted, or slept while it held the GVL.
+ *   due     what the next capture takes. Draws that are not taken are lost; exact time stays until the next capture of its
+ *           kind.
+ *
+ * Threads    one at a time; async-signal-safe.
+ * Ownership  the caller owns the struct.
+ */
+#ifndef RPP_TIME_ACCOUNT_H
+#define RPP_TIME_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampling/sample_buffer.h"
+#include "sampling/thread_time.h"
+
+/* A line of short events, end to end. */
+typedef struct rpp_line {
+    uint64_t to_mark_ns, behind_mark_ns; /* to the next mark, and from the mark to the end of its period */
+} rpp_line;
+
+typedef struct rpp_due_time {
+    rpp_time exact, drawn;
+} rpp_due_time;
+
+typedef struct rpp_time_account {
+    uint64_t random;
+    rpp_time event[RPP_STATE_COUNT]; /* the event in progress, since it began or was last cut */
+    rpp_time sums[RPP_STATE_COUNT];  /* not captured exactly; for running, wall time without CPU time */
+    rpp_line cpu_lines[RPP_STATE_COUNT], wall_lines[RPP_STATE_COUNT];
+    rpp_due_time due[RPP_STATE_COUNT];
+    bool has_due; /* false: nothing is due */
+} rpp_time_account;
+
+/* Draws the first marks of an account of all zeros. `random` is any number. */
+void rpp_account_open(rpp_time_account *account, uint64_t random, uint64_t period_ns);
+
+/* --- what passed --- */
+
+/* It ran. A long gap belongs to the stack that ends it. Without a CPU clock all of it is a gap, and ticks draw it. */
+void rpp_account_add_run(rpp_time_account *account, rpp_time ran, uint64_t period_ns, bool has_cpu_clock);
+/* CPU time in a state of the event in progress; `before_ns` of it is of short events before. */
+void rpp_account_add_event_cpu(rpp_time_account *account, rpp_state state, uint64_t cpu_ns, uint64_t before_ns);
+/* Time that nobody saw: it is summed. */
+void rpp_account_add_unseen(rpp_time_account *account, rpp_state state, rpp_time time);
+/* One state of the event in progress is over. Its CPU time stands for `cpu_weight` times as much on its line. */
+void rpp_account_end_event(rpp_time_account *account, rpp_state state, unsigned cpu_weight, uint64_t period_ns);
+/* The event in progress becomes due, up to now. */
+void rpp_account_cut_event(rpp_time_account *account);
+/* The event in progress is summed, up to now. */
+void rpp_account_sum_up_event(rpp_time_account *account);
+
+/* --- what is due --- */
+
+/* The running thread is drawn: add the weight to one of the two. */
+rpp_time *rpp_account_draw(rpp_time_account *account);
+bool rpp_account_finds_due(const rpp_time_account *account);
+static inline bool rpp_account_is_due(const rpp_time_account *account)
+{
+    return account->has_due && rpp_account_finds_due(account);
+}
+void rpp_account_drop_due(rpp_time_account *account);
+/* Nobody took what was due. */
+static inline void rpp_account_give_up_due(rpp_time_account *account)
+{
+    if (account->has_due) rpp_account_drop_due(account);
+}
+/* All exact time that is due is summed. */
+void rpp_account_sum_up_due(rpp_time_account *account);
+
+/* --- into samples and back: numbers and state, no labels --- */
+
+/* False: there is none. */
+bool rpp_account_take_due(rpp_time_account *account, rpp_state state, rpp_sample *sample);
+bool rpp_account_take_sum(rpp_time_account *account, rpp_state state, rpp_sample *sample);
+void rpp_account_put_back(rpp_time_account *account, const rpp_sample *sample);
+/* CPU time of all sums. */
+uint64_t rpp_account_summed_cpu_ns(const rpp_time_account *account);
+
+#endif

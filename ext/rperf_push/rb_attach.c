@@ -1,0 +1,347 @@
+/* rb_attach.c - a session on demand for a peer of the control socket, which gets its windows as pprof. */
+#include "rb_attach.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/stats.h"
+#include "core/delivery/window_encoder.h"
+#include "core/profile/pipeline.h"
+#include "rb_frames.h"
+#include "rb_hooks.h"
+#include "rb_outlets.h"
+#include "rb_rotation.h"
+#include "rb_sampler.h"
+#include "rb_trigger.h"
+#include "rb_waiting.h"
+
+/* The last of those for sessions from outside: others take theirs from the first on. */
+#define OUTLET            RB_RPP_ATTACHED
+#define BUFFER_HALF_BYTES (1024 * 1024)
+#define WINDOW_MAX_BYTES  (15u * 1024u * 1024u)
+#define ROTATE_BUDGET_NS  (2 * RPP_NS_PER_MS)
+#define NAMES_BUDGET_NS   (5 * RPP_NS_PER_MS)
+#define LAST_WINDOW_NS    (8 * RPP_NS_PER_S) /* it is waited for; longer than a window waits for names */
+#define END_PATIENCE_NS   (RPP_NS_PER_S)
+
+/* What comes next: the job attaches, cuts and detaches; the server ends it. */
+typedef enum stage { TO_ATTACH, ATTACHED, TO_CUT, CUT, TAKEN_OVER, TO_DETACH, DETACHED } stage;
+
+typedef struct attach {
+    rpp_control_outbox *outbox;
+    rpp_pipeline *pipeline;
+    rpp_window_encoder *encoder;
+    rb_rpp_sampler_options options;
+    unsigned mode;
+    uint32_t frequency;
+    _Atomic int stage;
+    _Atomic bool closed; /* the peer has gone */
+    bool greeted;        /* the server's */
+    uint64_t finish_ns;  /* likewise: when the peer had seen enough */
+    bool cutting;        /* the job's */
+    uint32_t last_window;
+} attach;
+
+static rb_postponed_job_handle_t handle;
+/* One at a time, because there is one outlet. The server sets it; the thread that frees the stream clears it. */
+static attach *_Atomic current;
+
+static void attach_free(attach *a)
+{
+    rb_rpp_sampler_free_pipeline(a->pipeline);
+    rpp_window_encoder_free(a->encoder);
+    rpp_control_outbox_release(a->outbox);
+    rpp_free(a);
+}
+
+/* --- windows: the collector --- */
+
+static void deliver(rpp_profile *profile, void *context)
+{
+    const attach *a = context;
+    rpp_byte_buffer bytes;
+    uint64_t samples = 0;
+    rpp_byte_buffer_init(&bytes, WINDOW_MAX_BYTES);
+    rpp_status status = rpp_window_encoder_encode(a->encoder, profile, rb_rpp_frames_names(), &bytes, &samples);
+    if (status == RPP_OK && samples) {
+        status = rpp_control_outbox_push(a->outbox, RPP_CONTROL_PROFILE, bytes.bytes, bytes.length);
+    }
+    /* If a peer misses a window, its connection ends. */
+    if (status != RPP_OK) rpp_control_outbox_close(a->outbox);
+    rpp_byte_buffer_destroy(&bytes);
+    rpp_profile_free(profile);
+}
+
+/* --- the job: at a safepoint, with the GVL --- */
+
+static bool is_attached(const attach *a)
+{
+    return rb_rpp_outlet_pipeline(OUTLET) == a->pipeline;
+}
+
+static void attach_now(attach *a)
+{
+    if (rb_rpp_outlet_pipeline(OUTLET)) {
+        atomic_store(&a->stage, TAKEN_OVER);
+        return;
+    }
+    rb_rpp_sampler_attach(OUTLET, &a->options, a->pipeline, false);
+    atomic_store(&a->stage, ATTACHED);
+}
+
+/* Ends the open window. A window that is already ending was cut earlier. */
+static void cut(attach *a)
+{
+    rpp_pipeline *p = a->pipeline;
+    if (!a->cutting) {
+        a->cutting = true;
+        a->last_window = rpp_pipeline_window(p) + (rpp_pipeline_is_rotating(p) ? 1 : 0);
+        rpp_pipeline_set_last(p);
+    }
+    rb_rpp_hooks_end_lull(rpp_monotonic_ns());
+    rb_rpp_frames_work(NAMES_BUDGET_NS);
+    if (rpp_pipeline_window(p) != a->last_window + 1 || rpp_pipeline_is_rotating(p)) {
+        if (!rb_rpp_rotate(OUTLET, ROTATE_BUDGET_NS)) return;
+        if (rpp_pipeline_window(p) != a->last_window + 1) return;
+    }
+    rb_rpp_sampler_detach(OUTLET);
+    atomic_store(&a->stage, CUT);
+}
+
+static void detach(attach *a)
+{
+    if (is_attached(a)) rb_rpp_sampler_detach(OUTLET);
+    atomic_store(&a->stage, DETACHED);
+}
+
+static rpp_status stop_collector(void *context, rpp_patience *patience)
+{
+    return rpp_pipeline_stop(((attach *)context)->pipeline, patience);
+}
+
+static void *finish_and_free(void *context)
+{
+    rpp_patience endless = {.deadline_ns = UINT64_MAX};
+    if (stop_collector(context, &endless) == RPP_OK) attach_free(context);
+    return NULL;
+}
+
+/* Whoever comes second: the peer has gone, and the sampler knows nothing of it any more. */
+static void let_go_if_done(attach *a)
+{
+    int detached = atomic_load(&a->stage);
+    if (detached != DETACHED && detached != CUT && detached != TAKEN_OVER) return;
+    attach *own = a;
+    if (!atomic_load(&a->closed) || !atomic_compare_exchange_strong(&current, &own, NULL)) return;
+    if (rb_rpp_finish_later(finish_and_free, a) != RPP_OK)
+        rpp_stats_set_last_error("no thread to end an attached session with");
+}
+
+static void job(void *unused)
+{
+    if (!rb_rpp_in_main_ractor() || !rb_rpp_trigger_knows_who_runs()) return;
+    attach *a = atomic_load(&current);
+    if (!a) return;
+    int stage = atomic_load(&a->stage);
+    bool taken_over = (stage == ATTACHED || stage == TO_CUT) && !is_attached(a);
+    if (atomic_load(&a->closed) || taken_over) {
+        detach(a);
+    } else if (stage == TO_ATTACH) {
+        attach_now(a);
+    } else if (stage == TO_CUT) {
+        cut(a);
+    } else if (stage == CUT) { /* its last window may still wait for names */
+        rb_rpp_frames_work(NAMES_BUDGET_NS);
+        rpp_pipeline_wake(a->pipeline);
+    }
+    let_go_if_done(a);
+}
+
+/* --- the stream: the server --- */
+
+static rpp_status read_mode(const char *text, unsigned *mode)
+{
+    *mode = text ? 0 : RPP_MODE_CPU | RPP_MODE_WALL;
+    while (text) {
+        size_t length = strcspn(text, ",");
+        unsigned bits = rpp_mode_of(text, length);
+        if (!bits) return RPP_INVALID;
+        *mode |= bits;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return RPP_OK;
+}
+
+static rpp_status read_engine(const char *text, rpp_engine_kind *engine)
+{
+    static const char *const names[] = {
+        [RPP_ENGINE_AUTO] = "auto", [RPP_ENGINE_SIGNAL] = "signal", [RPP_ENGINE_SAFEPOINT] = "safepoint"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (text && strcmp(text, names[i]) != 0) continue;
+        *engine = (rpp_engine_kind)i;
+        return RPP_OK;
+    }
+    return RPP_INVALID;
+}
+
+typedef struct wish {
+    unsigned mode;
+    rpp_engine_kind engine;
+    uint64_t frequency, interval_ms, lines;
+} wish;
+
+static bool is_understood(const rpp_control_request *request, wish *w)
+{
+    return read_mode(rpp_control_request_get(request, "mode"), &w->mode) == RPP_OK &&
+           read_engine(rpp_control_request_get(request, "engine"), &w->engine) == RPP_OK &&
+           rpp_control_request_number(request, "frequency", 1, 10000, 99, &w->frequency) == RPP_OK &&
+           rpp_control_request_number(request, "interval_ms", 50, 60000, 1000, &w->interval_ms) == RPP_OK &&
+           rpp_control_request_number(request, "lines", 0, 1, 1, &w->lines) == RPP_OK;
+}
+
+static attach *attach_new(const wish *w, rpp_control_outbox *outbox)
+{
+    attach *a = rpp_calloc(1, sizeof *a);
+    if (!a) return NULL;
+    rpp_pipeline_options options = {
+        .interval_ns = w->interval_ms * RPP_NS_PER_MS,
+        .period_ns = RPP_NS_PER_S / w->frequency,
+        .buffer_half_bytes = BUFFER_HALF_BYTES,
+        .limits = rpp_profile_default_limits,
+    };
+    a->mode = w->mode;
+    a->frequency = (uint32_t)w->frequency;
+    a->options = (rb_rpp_sampler_options){.period_ns = options.period_ns,
+                                          .lines = w->lines,
+                                          .overhead_limit = 1, /* the peer asked for this frequency */
+                                          .engine = w->engine};
+    a->outbox = rpp_control_outbox_retain(outbox);
+    a->encoder = rpp_window_encoder_new(a->mode, a->frequency);
+    a->pipeline = rb_rpp_sampler_new_pipeline(&options, deliver, a);
+    if (a->encoder && a->pipeline && rpp_pipeline_start(a->pipeline) == RPP_OK) return a;
+    attach_free(a);
+    return NULL;
+}
+
+rpp_status rb_rpp_attach_open(void *unused, const rpp_control_request *request, rpp_control_outbox *outbox,
+                              void **stream, char why[RPP_CONTROL_WHY_MAX])
+{
+    wish w;
+    attach *none = NULL;
+    if (strcmp(request->verb, "record") != 0) return RPP_INVALID;
+    if (!is_understood(request, &w)) {
+        char each[RPP_MODE_TEXT_MAX], together[RPP_MODE_TEXT_MAX];
+        snprintf(why, RPP_CONTROL_WHY_MAX,
+                 "record takes frequency=1..10000 mode=%s|%s interval_ms=50..60000 lines=0|1 "
+                 "engine=auto|signal|safepoint",
+                 rpp_mode_text(RPP_MODE_ALL, "|", each), rpp_mode_text(RPP_MODE_ALL, ",", together));
+        return RPP_INVALID;
+    }
+    if (atomic_load(&current)) {
+        snprintf(why, RPP_CONTROL_WHY_MAX, "somebody records this process already");
+        return RPP_BUSY;
+    }
+    attach *a = attach_new(&w, outbox);
+    if (!a) {
+        snprintf(why, RPP_CONTROL_WHY_MAX, "%s", rpp_status_text(RPP_NO_MEMORY));
+        return RPP_NO_MEMORY;
+    }
+    if (!atomic_compare_exchange_strong(&current, &none, a)) return RPP_BUSY; /* only the server sets it */
+    *stream = a;
+    rb_rpp_trigger_other(handle);
+    return RPP_OK;
+}
+
+static void greet(attach *a)
+{
+    char text[2 * RPP_MODE_TEXT_MAX], mode[RPP_MODE_TEXT_MAX];
+    int length =
+        snprintf(text, sizeof text, "{\"pid\":%ld,\"mode\":\"%s\",\"frequency\":%u,\"engine\":\"%s\"}", (long)getpid(),
+                 rpp_mode_text(a->mode, ",", mode), (unsigned)a->frequency, rb_rpp_sampler_engine());
+    if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_DOCUMENT, text, (size_t)length) == RPP_OK) a->greeted = true;
+}
+
+static void say_end(attach *a)
+{
+    if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_END, NULL, 0) == RPP_OK) rpp_control_outbox_end(a->outbox);
+}
+
+static void say_taken_over(attach *a)
+{
+    static const char why[] = "other sessions have taken its place: try again when they are done";
+    if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_REFUSAL, why, sizeof why - 1) == RPP_OK)
+        rpp_control_outbox_end(a->outbox);
+}
+
+/* All windows were pushed, or the patience for them has ended. */
+static bool has_all(attach *a)
+{
+    if (rpp_monotonic_ns() > a->finish_ns + LAST_WINDOW_NS) return true;
+    rpp_patience none = {.deadline_ns = 0};
+    return atomic_load(&a->stage) == CUT &&
+           rpp_pipeline_wait_delivered(a->pipeline, a->last_window + 1, &none) == RPP_OK;
+}
+
+void rb_rpp_attach_look_after(void *stream)
+{
+    attach *a = stream;
+    int stage = atomic_load(&a->stage);
+    bool may_be_taken_over = stage == ATTACHED && !is_attached(a); /* the job looks at it with the GVL */
+    if (stage == TO_ATTACH || stage == TO_CUT || stage == CUT || may_be_taken_over) rb_rpp_trigger_other(handle);
+    if (stage == TAKEN_OVER || stage == DETACHED) {
+        say_taken_over(a);
+    } else if (stage != TO_ATTACH && !a->greeted) {
+        greet(a);
+    }
+    if (a->finish_ns && has_all(a)) say_end(a);
+}
+
+void rb_rpp_attach_finish(void *stream)
+{
+    attach *a = stream;
+    int attached = ATTACHED;
+    a->finish_ns = rpp_monotonic_ns();
+    atomic_compare_exchange_strong(&a->stage, &attached, TO_CUT);
+    rb_rpp_trigger_other(handle);
+}
+
+/* The job does the rest when it runs; no thread waits for it. */
+void rb_rpp_attach_close(void *stream)
+{
+    attach *a = stream;
+    atomic_store(&a->closed, true);
+    rb_rpp_trigger_other(handle);
+}
+
+bool rb_rpp_attach_is_on(void)
+{
+    return atomic_load(&current) != NULL;
+}
+
+/* --- the end --- */
+
+/* The server has stopped, so the stream is closed. */
+void rb_rpp_attach_end(void)
+{
+    attach *a = atomic_exchange(&current, NULL);
+    if (!a) return;
+    rpp_status status;
+    if (is_attached(a)) rb_rpp_sampler_detach(OUTLET);
+    int thrown = rb_rpp_wait_until(stop_collector, a, rpp_monotonic_ns() + END_PATIENCE_NS, &status);
+    if (status == RPP_OK) attach_free(a);
+    if (thrown) rb_jump_tag(thrown);
+}
+
+void rb_rpp_attach_forget_after_fork(void)
+{
+    atomic_store(&current, NULL);
+}
+
+void rb_rpp_attach_init(void)
+{
+    handle = rb_postponed_job_preregister(0, job, NULL);
+}

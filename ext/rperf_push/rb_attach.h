@@ -1,0 +1,36 @@
+/* rb_attach.h - a session on demand for a peer of the control socket, which gets its windows as pprof.
+ *
+ * Operation
+ *   record frequency=99 mode=cpu,wall interval_ms=1000 lines=1 engine=auto
+ *   A document says that the session has begun. Then each window with samples is one profile. When the peer wants no more, the last
+ *   window is cut at that time, and the end follows. The session runs beside the program's own.
+ *   Jobs attach and detach it, at safepoints. If none comes, the stream waits for one to begin, and ends without its last window.
+ *
+ * Threads    open, look_after, finish, close: the control server's. end: under the GVL.
+ * Ownership  a stream owns its pipeline; the server owns the outbox.
+ */
+#ifndef RB_ATTACH_H
+#define RB_ATTACH_H
+
+#include "rb_compat.h"
+
+#include <stdbool.h>
+
+#include "core/control/control_outbox.h"
+#include "core/control/control_request.h"
+#include "core/control/control_socket.h"
+
+void rb_rpp_attach_init(void);
+/* The functions of rpp_control_service. */
+rpp_status rb_rpp_attach_open(void *context, const rpp_control_request *request, rpp_control_outbox *outbox,
+                              void **stream, char why[RPP_CONTROL_WHY_MAX]);
+void rb_rpp_attach_look_after(void *stream);
+void rb_rpp_attach_finish(void *stream);
+void rb_rpp_attach_close(void *stream);
+/* True while a peer records. Any thread. */
+bool rb_rpp_attach_is_on(void);
+/* The process ends: no more samples come. */
+void rb_rpp_attach_end(void);
+void rb_rpp_attach_forget_after_fork(void);
+
+#endif

@@ -1,0 +1,157 @@
+/* rb_recorder.c - what a session on demand records. */
+#include "rb_recorder.h"
+
+#include <errno.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/errno_text.h"
+#include "core/base/log.h"
+#include "core/base/stats.h"
+#include "core/delivery/window_files.h"
+#include "core/profile/recording.h"
+#include "rb_frames.h"
+#include "rb_sampler.h"
+#include "rb_values.h"
+#include "rb_waiting.h"
+
+#define BUFFER_HALF_BYTES (1024 * 1024)
+/* Windows only keep the tables small here: their contents are added up. */
+#define WINDOW_NS         (10 * RPP_NS_PER_S)
+/* If windows become files: what a killed process may lose. */
+#define FILE_WINDOW_NS    (2 * RPP_NS_PER_S)
+#define PATIENCE_NS       (30 * RPP_NS_PER_S)
+
+struct rb_rpp_recorder {
+    rpp_pipeline *pipeline;
+    rpp_recording *recording;
+    rpp_window_files *files; /* where its windows go; NULL: nowhere */
+    bool summed;             /* they are in the recording */
+    rb_rpp_shape shape;
+    uint32_t frequency;
+    uint64_t start_ns, began_ns; /* epoch, monotonic */
+    uint64_t overhead_before_ns, ticks_before;
+};
+
+static void deliver_to_file(const rb_rpp_recorder *r, const rpp_profile *profile)
+{
+    char why[RPP_ERRNO_TEXT_MAX];
+    rpp_status status = rpp_window_files_write(r->files, profile, rb_rpp_frames_names());
+    bool unwanted = status == RPP_IO && errno == ENOENT; /* who wanted it has ended, and taken the folder along */
+    if (status == RPP_OK || unwanted) return;
+    const char *text = status == RPP_IO ? rpp_errno_text(errno, why) : rpp_status_text(status);
+    rpp_log(RPP_LOG_ERROR, "a window of the recorded session is lost: %s", text);
+}
+
+static void deliver(rpp_profile *profile, void *context)
+{
+    const rb_rpp_recorder *r = context;
+    if (r->files) deliver_to_file(r, profile);
+    if (r->summed && rpp_recording_add(r->recording, profile, rb_rpp_frames_names()) != RPP_OK) {
+        rpp_log(RPP_LOG_ERROR, "out of memory: a window of the session on demand is incomplete");
+    }
+    rpp_profile_free(profile);
+}
+
+/* The ticks of both engines. */
+static uint64_t ticks_of_all(void)
+{
+    return rpp_stats_get(RPP_STAT_ticks) + rpp_stats_get(RPP_STAT_timer_ticks);
+}
+
+void rb_rpp_recorder_begin_counting(rb_rpp_recorder *r)
+{
+    r->began_ns = rpp_pipeline_boundary_ns(r->pipeline);
+    r->start_ns = rpp_realtime_ns() - (rpp_monotonic_ns() - r->began_ns);
+    r->overhead_before_ns = rpp_stats_get(RPP_STAT_overhead_ns);
+    r->ticks_before = ticks_of_all();
+}
+
+void rb_rpp_recorder_free(rb_rpp_recorder *r)
+{
+    rb_rpp_sampler_free_pipeline(r->pipeline);
+    rpp_recording_free(r->recording);
+    rpp_window_files_free(r->files);
+    rpp_free(r);
+}
+
+rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequency, const char *directory, bool summed)
+{
+    rb_rpp_recorder *r = rpp_calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->shape = *shape;
+    r->frequency = frequency;
+    r->summed = summed;
+    rpp_pipeline_options options = {
+        .interval_ns = directory ? FILE_WINDOW_NS : WINDOW_NS,
+        .period_ns = RPP_NS_PER_S / frequency,
+        .buffer_half_bytes = BUFFER_HALF_BYTES,
+        .limits = rpp_profile_default_limits,
+    };
+    options.limits.separate_rows = shape->separate;
+    r->recording = rpp_recording_new(shape->separate);
+    r->pipeline = rb_rpp_sampler_new_pipeline(&options, deliver, r);
+    if (directory) r->files = rpp_window_files_new(directory, shape->mode, frequency);
+    bool whole = r->recording && r->pipeline && (r->files || !directory);
+    if (whole && rpp_pipeline_start(r->pipeline) == RPP_OK) return r;
+    rb_rpp_recorder_free(r);
+    return NULL;
+}
+
+rpp_pipeline *rb_rpp_recorder_pipeline(const rb_rpp_recorder *r)
+{
+    return r->pipeline;
+}
+
+typedef struct delivery {
+    rpp_pipeline *pipeline;
+    uint32_t window;
+} delivery;
+
+static rpp_status wait_delivered(void *context, rpp_patience *patience)
+{
+    const delivery *wanted = context;
+    return rpp_pipeline_wait_delivered(wanted->pipeline, wanted->window, patience);
+}
+
+void rb_rpp_recorder_bring_in(rb_rpp_recorder *r, rb_rpp_outlet outlet)
+{
+    uint64_t deadline_ns = rpp_monotonic_ns() + PATIENCE_NS;
+    if (!rb_rpp_settle_until(outlet, deadline_ns)) return;
+    delivery wanted = {r->pipeline, rpp_pipeline_window(r->pipeline)};
+    rpp_status status;
+    int thrown = rb_rpp_wait_until(wait_delivered, &wanted, deadline_ns, &status);
+    if (thrown) rb_jump_tag(thrown);
+}
+
+rpp_status rb_rpp_recorder_clear(rb_rpp_recorder *r)
+{
+    rpp_status status = rpp_recording_clear(r->recording);
+    if (status == RPP_OK) rb_rpp_recorder_begin_counting(r);
+    return status;
+}
+
+/* :cpu, or [:cpu, :wall]. */
+static VALUE mode_symbols(unsigned mode)
+{
+    VALUE modes = rb_hash_new();
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+        VALUE name = ID2SYM(rb_intern(rpp_value_types[value].mode));
+        if (mode >> value & 1) rb_hash_aset(modes, name, Qtrue);
+    }
+    VALUE names = rb_funcall(modes, rb_intern("keys"), 0);
+    return RARRAY_LEN(names) == 1 ? RARRAY_AREF(names, 0) : names;
+}
+
+VALUE rb_rpp_recorder_data(rb_rpp_recorder *r)
+{
+    VALUE data = rb_hash_new();
+    rb_rpp_put(data, "mode", mode_symbols(r->shape.mode));
+    rb_rpp_put(data, "frequency", UINT2NUM(r->frequency));
+    rb_rpp_put(data, "start_time_ns", ULL2NUM(r->start_ns));
+    rb_rpp_put(data, "duration_ns", ULL2NUM(rpp_pipeline_boundary_ns(r->pipeline) - r->began_ns));
+    rb_rpp_put(data, "trigger_count", ULL2NUM(ticks_of_all() - r->ticks_before));
+    rb_rpp_put(data, "sampling_time_ns", ULL2NUM(rpp_stats_get(RPP_STAT_overhead_ns) - r->overhead_before_ns));
+    rb_rpp_recorded_into(data, r->recording, &r->shape);
+    return data;
+}

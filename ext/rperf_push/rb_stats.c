@@ -1,0 +1,31 @@
+/* rb_stats.c - RperfPush.stats. */
+#include "rb_stats.h"
+
+#include "core/base/stats.h"
+#include "rb_budget.h"
+#include "rb_sampler.h"
+#include "rb_session.h"
+#include "rb_values.h"
+
+static VALUE native_stats(VALUE self)
+{
+    bool runs = rb_rpp_session_runs();
+    VALUE hash = rb_hash_new();
+    char error[RPP_LAST_ERROR_MAX];
+    uint64_t period = rpp_stats_get(RPP_STAT_period_ns), error_at = rpp_stats_last_error(error, sizeof error);
+    rb_rpp_put(hash, "running", runs ? Qtrue : Qfalse);
+    rb_rpp_put(hash, "engine", runs ? rb_utf8_str_new_cstr(rb_rpp_sampler_engine()) : Qnil);
+    rb_rpp_put(hash, "effective_frequency", runs && period ? DBL2NUM(1e9 / (double)period) : Qnil);
+    rb_rpp_put(hash, "overhead", runs ? DBL2NUM(rb_rpp_budget_share()) : Qnil);
+    for (int stat = 0; stat < RPP_STAT_COUNT; stat++) {
+        rb_rpp_put(hash, rpp_stats_name((rpp_stat)stat), ULL2NUM(rpp_stats_get((rpp_stat)stat)));
+    }
+    rb_rpp_put(hash, "last_error", error_at ? rb_utf8_str_new_cstr(error) : Qnil);
+    rb_rpp_put(hash, "last_error_at_ns", error_at ? ULL2NUM(error_at) : Qnil);
+    return hash;
+}
+
+void rb_rpp_stats_init(VALUE native)
+{
+    rb_define_singleton_method(native, "stats", native_stats, 0);
+}

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+module RperfPush
+  # Writes a file whole or not at all: the old content stays until the new bytes are on the disk.
+  module AtomicFile
+    module_function
+
+    # @raise [SystemCallError] the old file is then unchanged
+    def write(path, bytes)
+      return File.binwrite(path, bytes) if special?(path)
+
+      path = File.realpath(path) if File.symlink?(path) && File.exist?(path)
+      replace(path, "#{path}.#{Process.pid}-#{Thread.current.object_id}.tmp", bytes)
+      bytes.bytesize
+    end
+
+    def replace(path, temporary, bytes)
+      File.open(temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, mode_of(path)) do |file|
+        file.write(bytes)
+        file.fsync
+      end
+      File.rename(temporary, path)
+    rescue SystemCallError, IOError
+      FileUtils.rm_f(temporary)
+      raise
+    end
+
+    # Writes into pipes, terminals and /dev/stdout instead of replacing them.
+    def special?(path) = File.exist?(path) && !File.file?(path)
+
+    def mode_of(path) = File.exist?(path) ? File.stat(path).mode & 0o777 : 0o666
+    private_class_method :replace, :mode_of
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "../attachment"
+require_relative "options"
+require_relative "processes"
+require_relative "record"
+require_relative "session_options"
+
+module RperfPush
+  module CLI
+    # rperf-push attach: a session on demand in a running process.
+    class Attach
+      def help = "usage: rperf-push attach [OPTIONS] PID\n#{Options.help("attach")}"
+
+      # @return [Integer] the exit status
+      def run(arguments)
+        @options, rest = Options.parse("attach", arguments)
+        seconds = seconds_of(@options[:seconds])
+        @request = request
+        client = Processes.named("attach", rest)
+        @pid = client.pid
+        Writable.check("attach", @options[:output])
+        finish(Processes.told("attach") { record(client, seconds) })
+      end
+
+      private
+
+      def seconds_of(text)
+        seconds = Float(text, exception: false)
+        return seconds if seconds&.positive? && seconds.finite?
+
+        raise Mistake, "attach: seconds must be a number above 0, got #{text}"
+      end
+
+      # Ctrl-C ends it early: what was recorded until then is kept. So it is when the process ends.
+      #
+      # @return [Hash, nil] nil: no window had anything in it
+      def record(client, seconds)
+        @merge = Merge.new
+        @windows = 0
+        before = trap("INT") { @interrupted = true }
+        client.connect("record", **@request) { |stream| take_windows(stream, seconds) }
+        @merge.data if @windows.positive?
+      rescue ControlClient::Refused => e
+        raise if @windows.zero?
+
+        $stderr.puts "rperf-push: attach: #{e.message}: this is what it recorded until then"
+        @merge.data
+      ensure
+        trap("INT", before || "DEFAULT")
+      end
+
+      def request
+        frequency = SessionOptions.frequency("attach", @options[:frequency])
+        mode = SessionOptions.modes("attach", @options[:mode]).join(",")
+        { frequency:, mode:, engine: @options[:engine], lines: @options[:lines] ? 1 : 0 }
+      end
+
+      def take_windows(stream, seconds)
+        Attachment.new(stream).each(seconds:) do |window|
+          @windows += 1 if window && @merge.add(window, process: 0)
+          :stop if @interrupted
+        end
+      end
+
+      def finish(data)
+        if data.nil?
+          $stderr.puts "rperf-push: attach: no thread ran or ended a wait in that time: nothing was recorded"
+          return 1
+        end
+        Writable.save("attach", @options[:output], data.merge(meta: { attached_to: @pid }), @options[:format])
+        $stderr.puts "rperf-push: wrote #{@options[:output]}"
+        0
+      end
+    end
+  end
+end

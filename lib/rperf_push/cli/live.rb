@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require_relative "../live_feed"
+require_relative "options"
+require_relative "processes"
+require_relative "showing"
+
+module RperfPush
+  module CLI
+    # rperf-push live: the page, growing while processes run. A session on demand in each of them, for as long as the command runs.
+    class Live
+      STATE = "view=tree&value=wall" # a thread that waits has no CPU time to be seen by
+      LOOK_AGAIN = 2 # seconds, for further processes of a service
+
+      def help = "usage: rperf-push live [OPTIONS] PID... | --service NAME\n#{Options.help("live")}"
+
+      # @return [Integer] the exit status
+      def run(arguments)
+        @options, pids = Options.parse("live", arguments)
+        check(pids)
+        interval_ms = (ControlOptions.interval("live", @options[:interval]) * 1000).round
+        @feed = LiveFeed.new(frequency: @options[:frequency], mode: "cpu,wall", interval_ms:)
+        @service ? follow_service : pids.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
+        app = PageApp.new(title(pids), -> { [] }, state: STATE, source: true, live: { feed: @feed, interval_ms: })
+        Showing.serve("live", app, @options)
+        0
+      end
+
+      private
+
+      def check(pids)
+        @service = @options[:service]
+        raise Mistake, "live needs the pid of a process, or --service NAME; rperf-push ps lists both" if pids.empty? && !@service
+        raise Mistake, "live takes pids or --service, not both" if pids.any? && @service
+      end
+
+      def title(pids) = "#{@service || "process #{pids.join(", ")}"}, live"
+
+      # Workers come and go.
+      def follow_service
+        follow_new
+        raise Mistake, "live: no process of #{@service.inspect} listens; rperf-push ps lists those that do" if members.empty?
+
+        Thread.new do
+          loop do
+            sleep LOOK_AGAIN
+            follow_new
+          end
+        end
+      end
+
+      def members = Processes.all.select { |one| one["application"] == @service }.map { |one| one["pid"] }
+
+      def follow_new
+        members.each do |pid|
+          @feed.follow(ControlClient.of(pid)) unless @feed.follows?(pid)
+        rescue ControlClient::Refused, SystemCallError
+          next # it has ended meanwhile
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require_relative "mistakes"
+
+module RperfPush
+  module CLI
+    # Reads files, and folders of files, as one profile.
+    module Profiles
+      NAMES = "*.{json,json.gz,pb,pb.gz,pprof,collapsed}"
+
+      module_function
+
+      # @return [Hash]
+      def load(name, paths)
+        files = files(name, paths)
+        # What is read is kept: to look for garbage in between would only cost time.
+        GC.disable
+        profiles = files.map { |file| Formats.load(file) }
+        return profiles.first if profiles.size == 1
+
+        profiles.each_with_object(Merge.new) { |data, merge| merge.add(data) }.data
+      rescue FormatError, ArgumentError => e
+        raise Mistake, "#{name}: #{e.message}"
+      ensure
+        GC.enable
+      end
+
+      # @return [Array<String>] folders replaced by the profiles in them
+      def files(name, paths) = paths.flat_map { |path| File.directory?(path) ? in_folder(name, path) : [path] }
+
+      def in_folder(name, path)
+        files = Dir.glob(NAMES, base: path).sort.map { |file| File.join(path, file) }
+        files.empty? ? raise(Mistake, "#{name}: #{path}: no profiles in this folder") : files
+      end
+
+      # Prevents a command from overwriting one of its inputs.
+      def write(name, text, output, inputs)
+        return $stdout.write(text) unless output
+
+        if inputs.any? { |input| File.exist?(input) && File.exist?(output) && File.identical?(input, output) }
+          raise Mistake, "#{name}: #{output} is one of the inputs"
+        end
+
+        AtomicFile.write(output, text)
+      rescue Errno::EPIPE
+        raise
+      rescue SystemCallError => e
+        raise Mistake, "#{name}: #{output}: #{CLI.reason(e)}"
+      end
+      private_class_method :in_folder
+    end
+  end
+end

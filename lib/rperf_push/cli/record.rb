@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require "json"
+require "shellwords"
+require_relative "../git"
+require_relative "options"
+require_relative "recording"
+
+module RperfPush
+  module CLI
+    # rperf-push record: a command, and its profile in a file.
+    class Record
+      DEFAULT_OUTPUT = "rperf-push.json.gz"
+
+      def help = "usage: rperf-push record [OPTIONS] [--] COMMAND [ARGUMENT...] | SCRIPT.rb\n#{Options.help("record")}"
+
+      # @return [Integer] the exit status: the command's
+      def run(arguments)
+        @options, command = Options.parse("record", arguments, order: true)
+        raise Mistake, "record needs a command" if command.empty? && !@options[:print_env]
+
+        recording = Recording.new("record", @options)
+        meta = Meta.given("record", @options)
+        return print_environment(recording, command, meta) if @options[:print_env]
+
+        output = output_path(meta)
+        Writable.check("record", output) if output
+        finish(recording.run(command), command, output, meta)
+      end
+
+      private
+
+      def output_path(meta)
+        return if @options[:print]
+        return SessionFolder.snapshot_path(@options[:snapshot_dir], meta) if @options[:snapshot_dir]
+
+        @options[:output] || DEFAULT_OUTPUT
+      end
+
+      def print_environment(recording, command, meta)
+        raise Mistake, "record: --print-env runs no command, got #{command.first}" if command.any?
+
+        variables = { "OUTPUT" => output_of_root(meta), "META" => JSON.generate(meta), "VERBOSE" => (1 if @options[:verbose]),
+                      "FORMAT" => @options[:print] ? "text" : @options[:format] }.compact
+        recording.environment(variables).sort.each { |name, value| puts "export #{name}=#{Shellwords.escape(value)}" }
+        0
+      end
+
+      # Of snapshots the folder only: the program that is the root knows the name.
+      def output_of_root(meta)
+        output = output_path(meta) or return "/dev/stdout"
+        Writable.check("record", output)
+        @options[:snapshot_dir] ? "#{File.absolute_path(@options[:snapshot_dir])}/" : File.absolute_path(output)
+      end
+
+      def finish(result, command, output, meta)
+        unless result.data
+          $stderr.puts "rperf-push: #{command.first}: no Ruby program ran, nothing was recorded"
+          return result.status
+        end
+        data = result.data.merge(meta:)
+        $stderr.puts Verbose.text(data) if @options[:verbose]
+        if @options[:print] then puts Text.encode(data)
+        else Writable.save("record", output, data, @options[:format])
+        end
+        result.status
+      end
+    end
+
+    # Where a profile goes: asked before the command runs, and told in one line when it fails.
+    module Writable
+      module_function
+
+      def check(name, path)
+        return if File.exist?(path) && !File.directory?(path) && File.writable?(path) && File.writable?(File.dirname(path))
+        raise Mistake, "#{name}: #{path}: is a directory" if File.directory?(path)
+
+        File.open(path, File::WRONLY | File::CREAT | File::EXCL) { nil }
+        File.delete(path)
+      rescue Errno::EEXIST
+        raise Mistake, "#{name}: #{path}: Permission denied" unless AtomicFile.special?(path)
+      rescue SystemCallError => e
+        raise Mistake, "#{name}: #{path}: #{CLI.reason(e)}"
+      end
+
+      def save(name, path, data, format = nil)
+        RperfPush.save(path, data, format:)
+      rescue SystemCallError => e
+        raise Mistake, "#{name}: #{path}: #{CLI.reason(e)}; the profile is lost"
+      end
+    end
+
+    # What the file says of the run.
+    module Meta
+      module_function
+
+      # Asked before the command starts: it may change what git says.
+      def given(name, options)
+        labels = (options[:label] || []).to_h do |pair|
+          key, value = pair.split("=", 2)
+          raise Mistake, "#{name}: a label must be KEY=VALUE, got #{pair}" if value.nil? || key.empty?
+
+          [key.to_sym, value]
+        end
+        { git: Git.meta, labels: (labels unless labels.empty?) }.compact
+      end
+    end
+  end
+end

@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require "rperf_push"
+require_relative "../session_folder"
+require_relative "../injection"
+require_relative "mistakes"
+require_relative "session_options"
+
+module RperfPush
+  module CLI
+    # Runs one command under the profiler. It starts the command in an environment that makes its Ruby programs record themselves,
+    # waits for it, and merges the recordings. Standard input and output belong to the command alone.
+    class Recording
+      FORWARDED = %w[TERM HUP USR1 USR2].freeze
+      WAITED_OUT = %w[INT QUIT].freeze # a terminal also sends them to the command
+      NOT_EXECUTABLE = 126
+      NOT_FOUND = 127
+
+      Result = Struct.new(:data, :status, :real_ns, :folder, :root, :ends, :process_count, :user_ns, :sys_ns)
+
+      # @param options [Hash] as {Options.parse} returns it
+      def initialize(name, options)
+        @name = name
+        @options = options
+        @modes = SessionOptions.modes(name, options[:mode])
+        SessionOptions.frequency(name, options[:frequency])
+        @engine = options[:signal].nil? ? options[:engine] : engine_of(options[:signal])
+      end
+
+      # @return [Result] its data is nil if no Ruby program ran
+      def run(command)
+        folder = SessionFolder.create
+        began = now
+        times = Process.times
+        pid = spawn(folder, with_ruby(command))
+        status = wait(pid)
+        result(folder, pid, status, now - began, used_since(times))
+      rescue FormatError, ArgumentError => e
+        raise Mistake, "#{@name}: #{e.message}"
+      ensure
+        folder&.remove
+      end
+
+      # In which Ruby programs record themselves.
+      #
+      # @param variables [Hash{String => #to_s}] where to
+      # @return [Hash{String => String}]
+      def environment(variables)
+        settings = { "MODE" => @modes.join(","), "FREQUENCY" => @options[:frequency], "LINES" => flag(:lines),
+                     "AGGREGATE" => flag(:aggregate), "ENGINE" => @engine, "INHERIT" => flag(:inherit) }
+        all = variables.merge(settings)
+        all.to_h { |name, value| ["RPERF_PUSH_SESSION_#{name}", value.to_s] }.merge(Injection.environment("rperf_push/session"))
+      end
+
+      private
+
+      def result(folder, pid, status, real_ns, used_ns)
+        data = folder.merged(root: pid, raw: !@options[:aggregate])
+        Result.new(data, exit_status(status), real_ns, folder, pid, folder.ends, folder.pids.size, *used_ns)
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+
+      # CPU time of the command and of its children that were waited for, as `time` counts it.
+      def used_since(before)
+        %i[cutime cstime].map { |key| ((Process.times[key] - before[key]) * 1_000_000_000).round }
+      end
+
+      # @param signal [String] "false" or a number, as in rperf
+      def engine_of(signal)
+        return "safepoint" if signal == "false"
+        raise Mistake, "#{@name}: signal must be false or a number, got #{signal}" unless signal.match?(/\A\d+\z/)
+
+        $stderr.puts "rperf-push: the signal is SIGURG, whatever number is asked for" if signal.to_i != Signal.list["URG"]
+        "signal"
+      end
+
+      # `record script.rb` means Ruby.
+      def with_ruby(command)
+        script = command.first
+        script.end_with?(".rb") && File.file?(script) && !File.executable?(script) ? [RbConfig.ruby, *command] : command
+      end
+
+      def flag(option) = @options[option] ? 1 : 0
+
+      def spawn(folder, command)
+        $stdout.flush
+        Process.spawn(environment("DIR" => folder.path, "PARENT" => Process.pid), [command.first, command.first], *command.drop(1))
+      rescue Errno::ENOENT
+        raise NotStarted.new(NOT_FOUND, "#{@name}: #{command.first}: command not found")
+      rescue SystemCallError => e
+        raise NotStarted.new(NOT_EXECUTABLE, "#{@name}: #{command.first}: #{CLI.reason(e)}")
+      end
+
+      def wait(pid)
+        before = WAITED_OUT.to_h { |signal| [signal, trap(signal) { nil }] }
+        FORWARDED.each { |signal| before[signal] = trap(signal) { forward(signal, pid) } }
+        Process.wait2(pid).last
+      ensure
+        before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
+      end
+
+      def forward(signal, pid)
+        Process.kill(signal, pid)
+      rescue Errno::ESRCH
+        nil
+      end
+
+      # The exit status as a shell reports it.
+      def exit_status(status) = status.exitstatus || (128 + status.termsig)
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "../page_app"
+require_relative "browser"
+require_relative "page_server"
+require_relative "profiles"
+
+module RperfPush
+  module CLI
+    # Files on the page: served to one's own browser, or written out as one file.
+    class Showing
+      PORTS = (0..65_535)
+
+      # Whether a command that may print opens the page: somebody sits there, or says where to serve it, and asked for no text.
+      def self.wanted?(options)
+        Options::TEXTS.none? { |key| options[key] } && !(options[:port] || options[:host] || Browser.command).nil?
+      end
+
+      # A page to one's own browser, until Ctrl-C.
+      #
+      # @param app [PageApp]
+      # @param options [Hash] :host and :port; nil: 127.0.0.1, and any that is free
+      def self.serve(command, app, options)
+        host, port = place(command, options)
+        Page.read("index.html")
+        server = PageServer.new(app, host:, port:)
+        puts "#{server.url}  (Ctrl-C ends it)"
+        $stdout.flush
+        Browser.open(server.url)
+        server.run
+      rescue Page::Missing => e
+        raise Mistake, "#{command}: #{e.message}"
+      rescue SystemCallError, SocketError => e
+        raise Mistake, "#{command}: #{host}:#{port}: #{e.is_a?(SystemCallError) ? CLI.reason(e) : e.message}"
+      end
+
+      def self.place(command, options)
+        port = options[:port] || 0
+        raise Mistake, "#{command}: port must be from #{PORTS.min} to #{PORTS.max}" unless PORTS.cover?(port)
+
+        [options[:host] || "127.0.0.1", port]
+      end
+      private_class_method :place
+
+      # @param sides [Hash{String, nil => Array<String>}] paths: under "base" and "target", or under nil
+      def initialize(command, sides, absolute: false)
+        @command = command
+        @entries = sides.flat_map { |side, paths| Profiles.files(command, paths).map { |path| entry(path, side) } }
+        @title = @entries.size > 3 ? "#{@entries.first.name} … #{@entries.last.name}" : @entries.map(&:name).join(", ")
+        @state = "compare=side#{"&absolute=1" if absolute}" if sides.key?("base")
+      end
+
+      # As Showing.serve.
+      def serve(options)
+        self.class.serve(@command, PageApp.new(@title, -> { @entries }, state: @state, source: true), options)
+      end
+
+      # @return [String]
+      def html
+        Page.as_one_file(@title, @entries, state: @state)
+      rescue Page::Missing, FormatError => e
+        raise Mistake, "#{@command}: #{e.message}"
+      end
+
+      private
+
+      def entry(path, side)
+        File.open(path) { |file| raise Mistake, "#{@command}: #{path}: is empty" unless file.getbyte }
+        Page::Entry.new(File.basename(path), side, -> { Formats.read(path) })
+      rescue SystemCallError => e
+        raise Mistake, "#{@command}: #{path}: #{CLI.reason(e)}"
+      end
+    end
+  end
+end

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require_relative "options"
+require_relative "record"
+require_relative "recording"
+require_relative "stat_report"
+
+module RperfPush
+  module CLI
+    # rperf-push stat: runs a command and prints to standard error what its time was spent on.
+    class Stat
+      def self.command = "stat"
+
+      def help = "usage: rperf-push #{name} [OPTIONS] [--] COMMAND [ARGUMENT...] | SCRIPT.rb\n#{Options.help(name)}"
+
+      # @return [Integer] the exit status: the command's
+      def run(arguments)
+        @options, command = Options.parse(name, arguments, order: true)
+        raise Mistake, "#{name} needs a command" if command.empty?
+
+        recording = Recording.new(name, @options)
+        meta = Meta.given(name, @options)
+        Writable.check(name, @options[:output]) if @options[:output]
+        tell(recording.run(command), command, meta)
+      end
+
+      private
+
+      def name = self.class.command
+      def tables? = @options[:report]
+
+      def tell(result, command, meta)
+        $stderr.puts StatReport.new(result, command.join(" ")).text
+        return result.status unless result.data
+
+        data = result.data.merge(meta:)
+        $stderr.puts "", Text.tables(data) if tables?
+        $stderr.puts "", Verbose.text(data) if @options[:verbose]
+        Writable.save(name, @options[:output], data) if @options[:output]
+        result.status
+      end
+    end
+  end
+end

@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require "io/console"
+require_relative "../attachment"
+require_relative "options"
+require_relative "processes"
+require_relative "top_screen"
+
+module RperfPush
+  module CLI
+    # rperf-push top: what a process does, again and again. A session on demand in the process, whose windows are shown as they come.
+    #
+    # Plain ANSI, no library: a table that is drawn anew needs four of its codes, which every terminal at the other end of an ssh has.
+    class Top
+      KEYS = { "c" => :cpu, "w" => :wall }.freeze
+
+      def help = "usage: rperf-push top [OPTIONS] PID\n#{Options.help("top")}"
+
+      # @return [Integer] the exit status
+      def run(arguments)
+        @options, rest = Options.parse("top", arguments)
+        @interval = ControlOptions.interval("top", @options[:interval])
+        client = Processes.named("top", rest)
+        @screen = TopScreen.new(client.pid, value: :cpu, by: @options[:by], filter: @options[:filter])
+        @left = @options[:count]
+        Processes.told("top") { on_terminal { watch(client) } }
+        0
+      end
+
+      private
+
+      # Keys come one by one, and the terminal is left as it was, however this ends.
+      def on_terminal(&)
+        return yield unless interactive?
+
+        print "\e[?1049h\e[?25l"
+        $stdin.raw(intr: true, &)
+      rescue Interrupt
+        nil
+      ensure
+        print "\e[?25h\e[?1049l" if interactive?
+      end
+
+      def interactive? = $stdin.tty? && $stdout.tty?
+
+      def watch(client)
+        client.connect("record", frequency: @options[:frequency], mode: "cpu,wall", interval_ms: (@interval * 1000).round) do |stream|
+          Attachment.new(stream).each { |window| turn(window) }
+        end
+      end
+
+      # @return [:stop, nil]
+      def turn(window)
+        pressed = key
+        return :stop if press(pressed) == :stop || @left&.zero?
+
+        show(window) if window
+        draw if window || pressed
+        :stop if @left&.zero?
+      end
+
+      def show(window)
+        @screen.add(window)
+        @left &&= @left - 1
+      end
+
+      def key = ($stdin.getc if interactive? && $stdin.wait_readable(0))
+
+      def press(key)
+        return if key.nil?
+        return @screen.type(key) if @screen.typing?
+
+        case key
+        when "q" then :stop
+        when "b" then @screen.next_grouping
+        when "t" then @screen.toggle_order
+        when "f", " " then @screen.toggle_freeze
+        when "/" then @screen.begin_typing
+        else @screen.value = KEYS[key] if KEYS.key?(key)
+        end
+      end
+
+      # Some terminals do not say.
+      def size
+        return [@options[:limit] + TopScreen::HEADING_ROWS + 1, 200] unless interactive?
+
+        $stdout.winsize.then { |rows, columns| rows.positive? && columns.positive? ? [rows, columns] : [24, 80] }
+      end
+
+      def draw
+        rows, columns = size
+        lines = @screen.lines(rows - 1).map { |line| line[0, columns] }
+        print(interactive? ? "\e[H#{lines.map { |line| "#{line}\e[K\r\n" }.join}\e[J" : "#{lines.join("\n")}\n\n")
+        $stdout.flush
+      end
+    end
+  end
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "git"
+
+module RperfPush
+  # Tags below those that somebody chose, by a block or by the environment.
+  class DefaultTags
+    # Git itself is not asked: no program is started in the application. What is no commit or address keeps nothing from starting.
+    #
+    # @param env [#[]] the environment
+    def self.of_commit(env)
+      new(Git.labels(env, nil).transform_keys(&:to_s), "the commit in the environment")
+    end
+
+    # @param tags [Hash{String => String}]
+    # @param origin [String] who says so, for the core's messages
+    def initialize(tags, origin)
+      @tags = tags
+      @origin = origin
+    end
+
+    # @param given [Hash{String => Object}]
+    # @param texts [Hash{String => Array(String, String)}] of {Environment}
+    # @return [Array(Hash, Hash)] both, over these tags
+    def under(given, texts)
+      return [given, texts] if @tags.empty?
+      return [given, texts.merge("tags" => text_over(*texts["tags"]))] unless given["tags"].is_a?(Hash)
+
+      [given.merge("tags" => @tags.merge(given["tags"].transform_keys(&:to_s))), texts]
+    end
+
+    private
+
+    # The variable's text may be "k=v,k=v" or JSON: what is added to it has the same form.
+    def text_over(text = nil, origin = @origin)
+      text = text.to_s
+      json = text.lstrip.start_with?("{")
+      added = @tags.reject { |key, _| text.match?(json ? /"#{key}"\s*:/ : /(?:\A|,)\s*#{key}\s*=/) }
+      return [[*added.map { |key, value| "#{key}=#{value}" }, *(text unless text.empty?)].join(","), origin] unless json
+
+      require "json"
+      [JSON.generate(added.merge(JSON.parse(text))), origin]
+    rescue JSON::ParserError
+      [text, origin] # the core says what is wrong with it
+    end
+  end
+end

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "open3"
+require "uri"
+
+module RperfPush
+  # Which commit runs, and where its source is: what a CI or a host says of it, else git.
+  module Git
+    Place = Struct.new(:commit, :branches, :repository)
+
+    GITHUB = ->(env) { [env["GITHUB_SERVER_URL"], env["GITHUB_REPOSITORY"]].compact.join("/") if env["GITHUB_REPOSITORY"] }
+    # The first whose commit is in the environment holds.
+    PLACES = [
+      Place.new("RPERF_PUSH_SERVICE_GIT_REF", [], ->(_env) {}),
+      Place.new("GITHUB_SHA", %w[GITHUB_HEAD_REF GITHUB_REF_NAME], GITHUB),
+      Place.new("CI_COMMIT_SHA", %w[CI_COMMIT_REF_NAME], ->(env) { env["CI_PROJECT_URL"] }),
+      Place.new("BUILDKITE_COMMIT", %w[BUILDKITE_BRANCH], ->(env) { env["BUILDKITE_REPO"] }),
+      Place.new("CIRCLE_SHA1", %w[CIRCLE_BRANCH], ->(env) { env["CIRCLE_REPOSITORY_URL"] }),
+      Place.new("GIT_COMMIT", %w[GIT_BRANCH], ->(env) { env["GIT_URL"] }),
+      Place.new("TRAVIS_COMMIT", %w[TRAVIS_PULL_REQUEST_BRANCH TRAVIS_BRANCH],
+                ->(env) { env["TRAVIS_REPO_SLUG"]&.then { |slug| "https://github.com/#{slug}" } }),
+      Place.new("RENDER_GIT_COMMIT", %w[RENDER_GIT_BRANCH],
+                ->(env) { env["RENDER_GIT_REPO_SLUG"]&.then { |slug| "https://github.com/#{slug}" } }),
+      Place.new("HEROKU_BUILD_COMMIT", [], ->(_env) {}),
+      Place.new("HEROKU_SLUG_COMMIT", [], ->(_env) {}),
+      Place.new("SOURCE_VERSION", [], ->(_env) {})
+    ].freeze
+    SEPARATOR = "\0"
+    PLAIN = %r{\A[\w.:/~@+-]{1,200}\z}n
+
+    module_function
+
+    # For Pyroscope, which links frames to their source by them.
+    #
+    # @param env [#[]] the environment
+    # @param directory [String, nil] where git is asked; nil: not at all
+    # @return [Hash{Symbol => String}] service_git_ref, service_repository and service_root_path, what is known of them; what can be
+    #   no commit, address or path is left out
+    def labels(env, directory)
+      place = place_in(env)
+      ref = place ? env[place.commit] : ask(directory, "rev-parse", "HEAD")
+      url = said(env, "RPERF_PUSH_SERVICE_REPOSITORY") || place&.repository&.call(env) ||
+            ask(directory, "config", "--get", "remote.origin.url")
+      { service_git_ref: ref, service_repository: web_address(url), service_root_path: root_path(env, directory) }
+        .select { |_, value| PLAIN.match?(value.to_s.b) }
+    end
+
+    # For a file's `meta`, as rperf has it.
+    #
+    # @return [Hash, nil] :sha, :branch, :subject, :committed_at, :dirty; nil where no commit is known
+    def meta(env = ENV, directory = Dir.pwd)
+      place = place_in(env)
+      known = { sha: env[place.commit], branch: first_of(place.branches, env) }.compact if place
+      asked = ask(directory, "log", "-1", "--format=%H%x00%s%x00%cI", place ? env[place.commit] : "HEAD")
+      return known unless asked
+
+      sha, subject, committed_at = asked.split(SEPARATOR)
+      { sha:, branch: ask(directory, "rev-parse", "--abbrev-ref", "HEAD"), subject:, committed_at:,
+        dirty: !ask(directory, "status", "--porcelain", "--untracked-files=no").nil? }.compact.merge(known || {})
+    end
+
+    def said(env, name) = env[name].then { |value| value unless value.to_s.empty? }
+    def place_in(env) = PLACES.find { |place| said(env, place.commit) }
+    def first_of(names, env) = names.filter_map { |name| env[name] }.find { |value| !value.empty? }
+
+    # Where the application is in its repository; nil: at its top, as Pyroscope takes it then.
+    def root_path(env, directory)
+      path = said(env, "RPERF_PUSH_SERVICE_ROOT_PATH") || ask(directory, "rev-parse", "--show-prefix")
+      path&.delete_suffix("/")
+    end
+
+    # A remote's address may hold a token, and often is no address for a browser.
+    def web_address(remote)
+      address = remote.to_s.strip.delete_suffix(".git").sub(%r{\A(?:ssh://)?(?:[^@/]+@)?([^:/]+)(?::\d+/|:|/)(?=[^/])}) do |found|
+        remote.match?(%r{\Ahttps?://}) ? found : "https://#{Regexp.last_match(1)}/"
+      end
+      uri = URI(address)
+      return unless uri.is_a?(URI::HTTP) && uri.host
+
+      "#{uri.scheme}://#{uri.host}#{":#{uri.port}" if uri.port != uri.default_port}#{uri.path}"
+    rescue URI::Error
+      nil
+    end
+
+    # @return [String, nil] nil for nothing, and where there is no git or no repository
+    def ask(directory, *arguments)
+      return unless directory
+
+      out, status = Open3.capture2("git", "-C", directory, *arguments, err: File::NULL, stdin_data: "")
+      out.strip if status.success? && !out.strip.empty?
+    rescue SystemCallError
+      nil
+    end
+    private_class_method :said, :place_in, :first_of, :root_path, :web_address, :ask
+  end
+end

@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+require_relative "formats/text"
+require_relative "graph"
+require_relative "values"
+
+module RperfPush
+  # Reports on a data Hash, in the form of stackprof's: a table, one method with its callers, callees and lines, a graph, and the
+  # Hash of frames. Numbers are the samples' weights (nanoseconds for time), where stackprof has counts.
+  class Report
+    SOURCE_AROUND = 2 # lines shown before the first and after the last line with time
+
+    # @param data [Hash] as {RperfPush.stop} or {RperfPush.load} returns it
+    # @param value [Symbol, nil] one of its values; nil means the weight
+    def initialize(data, value: nil)
+      @profile = data
+      @value = value || Values.names(data).first
+      @graph = Graph.new(data, value:, detailed: true)
+    end
+
+    # stackprof's Hash: frames by id, each with :name, :file, :line, :samples (own), :total_samples, :lines and :edges.
+    #
+    # @return [Hash]
+    def data
+      frames = @graph.functions.to_h { |function| [function.index, frame(function)] }
+      { version: 1.0, mode: @value, interval: interval, samples: @graph.total, gc_samples: gc_total, missed_samples: 0, frames: }
+    end
+
+    # @return [String]
+    def text(limit: nil)
+      rows = by_own.first(limit || @graph.functions.size)
+      width = [rows.map { |one| amount(one.total_ns).size }.max || 0, 10].max
+      heading = format("%#{width}s    (pct)  %#{width}s    (pct)     FRAME\n", "TOTAL", "SAMPLES")
+      heading + rows.map { |one| row(one, width) }.join
+    end
+
+    # @param name [String, Regexp] a method's name, or a part of it
+    # @param limit [Integer, nil] rows of each table of callers and callees; nil means all
+    # @return [String, nil] nil if no method matches
+    def method(name, limit: nil)
+      functions = matching(name)
+      functions.map { |function| describe(function, limit) }.join("\n") if functions.any?
+    end
+
+    # @return [String] a graph for Graphviz
+    def dot(limit: 100)
+      shown = @graph.by_total.first(limit)
+      ids = shown.to_h { |function| [function.index, true] }
+      nodes = shown.map { |function| node(function) }
+      edges = shown.flat_map do |function|
+        @graph.callees_of(function).filter_map do |callee, total|
+          "  #{function.index} -> #{callee.index} [label=#{quoted(amount(total))}];\n" if ids[callee.index]
+        end
+      end
+      "digraph profile {\n#{(nodes + edges).join}}\n"
+    end
+
+    def print_text(limit: nil, io: $stdout) = io.print(text(limit:))
+    def print_method(name, io: $stdout) = io.print(method(name) || "no method #{name}\n")
+    def print_graphviz(io: $stdout) = io.print(dot)
+
+    private
+
+    def amount(number) = Text.quantity(number, @profile, @value)
+
+    def by_own = @graph.functions.sort_by { |function| [-function.self_ns, -function.total_ns, function.label] }
+    def row(function, width) = "#{spent(function.total_ns, width)}  #{spent(function.self_ns, width)}     #{function.label}\n"
+
+    # @return [String] an amount and its share, in columns
+    def spent(number, width) = format("%#{width}s (%5.1f%%)", amount(number), @graph.percent(number))
+
+    def interval
+      frequency = @profile[:frequency].to_i
+      frequency.positive? ? 1_000_000 / frequency : 0
+    end
+
+    def frame(function)
+      lines = @graph.lines_of(function)
+      { name: function.label, file: function.path, line: lines.first&.number, total_samples: function.total_ns, samples: function.self_ns,
+        edges: edges_of(function), lines: lines.to_h { |one| [one.number, [one.total_ns, one.self_ns]] } }
+        .reject { |_, value| value.nil? || value == {} }
+    end
+
+    def edges_of(function) = @graph.callees_of(function).to_h { |callee, total| [callee.index, total] }
+
+    def gc_total = Values.sums(@profile, @value) { |set| Values.in_gc?(set) }[true]
+
+    def matching(name)
+      exact = name.is_a?(Regexp) ? [] : @graph.by_total.select { |function| function.label == name }
+      return exact if exact.any?
+
+      pattern = name.is_a?(Regexp) ? name : /#{Regexp.escape(name)}/
+      @graph.by_total.select { |function| function.label.match?(pattern) }
+    end
+
+    def describe(function, limit)
+      lines = @graph.lines_of(function)
+      place = [function.path, lines.first&.number].compact.reject { |part| part == "" }.join(":")
+      ["#{function.label}#{" (#{place})" unless place.empty?}\n",
+       "  samples: #{share(function.self_ns)} self / #{share(function.total_ns)} total\n",
+       *relatives("callers", @graph.callers_of(function), function, limit),
+       *relatives("callees", @graph.callees_of(function), function, limit),
+       *code(function, lines)].join
+    end
+
+    def share(number) = format("%s (%.1f%%)", amount(number), @graph.percent(number))
+
+    def relatives(title, list, function, limit)
+      return [] if list.empty?
+
+      ["  #{title}:\n"] + list.first(limit || list.size).map do |other, total|
+        format("  %14s (%5.1f%%)  %s\n", amount(total), @graph.percent(total, function.total_ns), other.label)
+      end
+    end
+
+    # The source code if it is available, else the line numbers.
+    def code(function, lines)
+      return [] if lines.empty?
+
+      known = lines.to_h { |line| [line.number, line] }
+      source = source_of(function.path, lines.last.number)
+      numbers = source.empty? ? known.keys : around(lines, source.size)
+      ["  code:\n"] + numbers.map { |number| code_line(known[number], number, source[number - 1]) }
+    rescue SystemCallError
+      []
+    end
+
+    # @return [Array<String>] its lines; empty if the file is missing or is not the one that ran
+    def source_of(path, last_number)
+      source = File.file?(path) ? File.readlines(path, encoding: "UTF-8", chomp: true) : []
+      source.size < last_number ? [] : source
+    end
+
+    def around(lines, size) = [lines.first.number - SOURCE_AROUND, 1].max..[lines.last.number + SOURCE_AROUND, size].min
+
+    def code_line(line, number, text)
+      columns = line ? "#{spent(line.total_ns, 12)} / #{spent(line.self_ns, 12)}" : ""
+      format("  %44s | %5d | %s", columns, number, text&.scrub("?")).rstrip << "\n"
+    end
+
+    def node(function)
+      size = 10 + (@graph.percent(function.self_ns) / 100 * 28)
+      label = "#{function.label}\n#{share(function.self_ns)}\nof #{share(function.total_ns)}"
+      format("  %<id>d [shape=box] [fontsize=%<size>.1f] [label=%<label>s];\n", id: function.index, size:, label: quoted(label))
+    end
+
+    def quoted(text) = "\"#{text.gsub(/["\\]/) { |found| "\\#{found}" }.gsub("\n", "\\n")}\""
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+module RperfPush
+  # The values of a data Hash's samples: first the weight, then those under :values.
+  module Values
+    NANOSECONDS = "nanoseconds"
+
+    module_function
+
+    # @return [Array<Symbol>]
+    def names(data)
+      [Array(data[:mode]).first || :wall, *(data[:values] || {}).keys].map(&:to_sym).uniq
+    end
+
+    # @return [Array<Integer>, nil] nil means the weights of the samples
+    # @raise [ArgumentError] if there is no such value
+    def column(data, name)
+      known = names(data)
+      return if name.nil? || name.to_sym == known.first
+      return data[:values].find { |key, _| key.to_sym == name.to_sym }.last if known.include?(name.to_sym)
+
+      raise ArgumentError, "no value #{name}; there are #{known.join(", ")}"
+    end
+
+    def unit(data, name)
+      units = data[:units] || {}
+      units[name.to_sym] || units[name.to_s] || NANOSECONDS
+    end
+
+    def nanoseconds?(data, name) = unit(data, name) == NANOSECONDS
+
+    # @return [Array] the samples of any data Hash
+    def samples(data)
+      raise ArgumentError, "data must be a Hash as RperfPush.stop returns it, got #{data.class}" unless data.is_a?(Hash)
+
+      samples = data[:aggregated_samples] || data[:raw_samples]
+      raise ArgumentError, "data has no :aggregated_samples" unless samples.is_a?(Array)
+
+      samples
+    end
+
+    def label_sets(data)
+      sets = data[:label_sets]
+      sets.nil? || sets.empty? ? [{}] : sets
+    end
+
+    # @yieldparam set [Hash] each label set, once
+    # @return [Hash{Object => Integer}] for each result of the block, the sum of the samples with such labels
+    def sums(data, name = nil, &)
+      answers = label_sets(data).map(&)
+      column = column(data, name)
+      samples(data).each_with_index.with_object(Hash.new(0)) do |(sample, at), sums|
+        sums[answers[sample[3] || 0]] += column ? column[at] : sample[1]
+      end
+    end
+
+    def in_gc?(set) = set.any? { |key, _| key.to_s == "%GC" }
+  end
+end

@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "../rperf_push"
+require_relative "page_app"
+require_relative "side_session"
+
+module RperfPush
+  # The page inside an application: profiles of this process, as snapshots that it keeps. Rack middleware, or an application to mount.
+  #
+  #   use RperfPush::Viewer, allow: ->(env) { env["warden"].user&.admin? }
+  #   mount RperfPush::Viewer.new(nil, path: "", allow: ->(_) { true }), at: "/rperf-push"   # inside of what authenticates
+  #
+  #   RperfPush::Viewer.instance.take_snapshot!
+  class Viewer
+    FREQUENCY = 99
+    ADVICE = <<~TEXT
+      RperfPush::Viewer shows nothing in production until the application says who may look:
+
+        use RperfPush::Viewer, allow: ->(env) { ... }   # true for whom it is for
+
+      docs/viewer.md shows it with the authentication of Rails.
+    TEXT
+
+    class << self
+      # @return [Viewer, nil] the newest; it alone profiles
+      attr_accessor :instance
+    end
+
+    # @param path [String] below which the page is; "" when it is mounted
+    # @param max_snapshots [Integer] the oldest goes
+    # @param allow [#call, nil] with Rack's env: who may look; needed in production
+    def initialize(app, path: "/rperf-push", max_snapshots: 24, allow: nil)
+      raise ArgumentError, "path must begin with / and not end with it, got #{path.inspect}" unless path.match?(%r{\A(?:/[^/?#]+)*\z})
+      raise ArgumentError, "max_snapshots must be positive, got #{max_snapshots.inspect}" unless max_snapshots.positive?
+
+      @app = app
+      @path = path
+      @max_snapshots = max_snapshots
+      @allow = allow
+      @snapshots = []
+      @lock = Monitor.new
+      @page = PageApp.new("rperf-push", -> { @lock.synchronize { @snapshots.dup } })
+      self.class.instance&.stop
+      self.class.instance = self
+      profile
+    end
+
+    def call(env)
+      rest = below(env["PATH_INFO"].to_s)
+      return @app ? @app.call(env) : text(404, "not here\n") unless rest
+      return text(403, ADVICE) if @allow.nil? && production?
+      return text(403, "not for you\n") unless @allow.nil? || @allow.call(env)
+
+      @page.call(env.merge("SCRIPT_NAME" => "#{env["SCRIPT_NAME"]}#{@path}", "PATH_INFO" => rest))
+    end
+
+    # Keeps what its own session has sampled since the last one.
+    #
+    # @return [Boolean] false when nothing was sampled
+    def take_snapshot!
+      data = @lock.synchronize { @session&.snapshot }
+      return false unless data && data[:aggregated_samples].any?
+
+      add_snapshot(data)
+      true
+    end
+
+    # Ends its session; snapshots stay.
+    #
+    # @return [void]
+    def stop
+      @lock.synchronize { @session&.stop }
+      @session = nil
+    end
+
+    # @param data [Hash] as {RperfPush.stop} returns it
+    # @return [void]
+    def add_snapshot(data)
+      bytes = Formats.encode(data, "snapshot.json.gz")
+      name = Time.at(0, data[:start_time_ns].to_i + data[:duration_ns].to_i, :nanosecond).strftime("%F %T")
+      @lock.synchronize do
+        @snapshots << Page::Entry.new(name, nil, -> { bytes })
+        @snapshots.shift while @snapshots.size > @max_snapshots
+      end
+      nil
+    end
+
+    # In a forked child, which has no session yet.
+    def begin_in_child
+      @lock = Monitor.new
+      @session = nil
+      profile
+    end
+
+    # Puma's workers and the like go on by themselves.
+    module Fork
+      def _fork
+        super.tap { |pid| Viewer.instance&.begin_in_child if pid.zero? }
+      end
+    end
+    Process.singleton_class.prepend(Fork)
+
+    private
+
+    # A viewer is no reason for an application not to boot.
+    def profile
+      @session = SideSession.new(frequency: FREQUENCY)
+    rescue StandardError => e
+      $stderr.puts "[rperf-push] the viewer does not profile: #{e.message}"
+    end
+
+    # @return [String, nil] the path in the page
+    def below(path)
+      return unless path == @path || path.start_with?("#{@path}/")
+
+      path.delete_prefix(@path)
+    end
+
+    def production?
+      rails = ::Rails.env.to_s if defined?(::Rails) && ::Rails.respond_to?(:env)
+      [rails, ENV.fetch("RAILS_ENV", nil), ENV.fetch("RACK_ENV", nil)].include?("production")
+    end
+
+    def text(status, body) = [status, { "content-type" => "text/plain; charset=utf-8", "content-length" => body.bytesize.to_s }, [body]]
+  end
+end

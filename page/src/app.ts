@@ -1,0 +1,174 @@
+import type { Profile } from "./data/profile";
+import { droppedSource, type Source } from "./data/source";
+import { Model } from "./model";
+import { Controls } from "./parts/controls";
+import { h } from "./parts/dom";
+import { LiveBar } from "./parts/live_bar";
+import { VIEWS, Store, type State, type View } from "./parts/state";
+import { callersView } from "./views/callers";
+import { flameView } from "./views/flame";
+import { sourceView } from "./views/source";
+import { tableView } from "./views/table";
+import { tagsView } from "./views/tags";
+import { timelineView } from "./views/timeline";
+import { treeView } from "./views/tree";
+import type { Shown } from "./views/view";
+
+const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
+  flame: flameView, table: tableView, callers: callersView, tree: treeView, tags: tagsView, timeline: timelineView, source: sourceView,
+};
+const TITLES: Record<View, string> = {
+  flame: "Flame graph", table: "Top", callers: "Callers", tree: "Tree", tags: "Tags", timeline: "Timeline", source: "Source",
+};
+const KEYS = "Keys: 1 to 7 views, / search, i icicle, d light or dark, arrows move, Enter zooms or opens, Escape zooms out, ? this";
+const LIVE_KEYS = "; p pause or go on, x clear";
+const THEMES: Record<State["theme"], State["theme"]> = { "": "dark", dark: "light", light: "" };
+
+/** The page: the filters, the views, and the line that says what is under the mouse. */
+export class App {
+  private readonly store: Store;
+  private readonly title = h("h1", {});
+  private readonly tabs: HTMLElement;
+  private readonly controls = h("div", {});
+  private readonly panel = h("main", { id: "panel", role: "tabpanel" });
+  private readonly status = h("div", { class: "status", role: "status" });
+  private readonly problems = h("div", { class: "problems", role: "alert" });
+  private model: Model | null = null;
+  private filters: Controls | null = null;
+  private bar: LiveBar | null = null;
+  private held = false; // a pointer is down: what it is over must not be drawn anew
+  private readonly place = { opened: new Set<string>(), here: "" };
+
+  constructor(private source: Source) {
+    this.store = new Store(source.manifest.state ?? "", () => this.draw());
+    this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, VIEWS.map((view) => this.tab(view)));
+    const chooser = h("input", { type: "file", multiple: true, hidden: true, onchange: () => void this.open([...(chooser.files ?? [])]) });
+    document.body.append(
+      h("header", {}, this.title, h("button", { onclick: () => chooser.click() }, "Open files"), chooser,
+        h("button", { id: "icicle", title: "Flame or icicle (i)", onclick: () => this.turn() }, "Upside down"),
+        h("button", { id: "theme", title: "Light or dark (d)", onclick: () => this.dye() }, "Light or dark")),
+      this.tabs, this.controls, this.problems, this.panel, this.status);
+    addEventListener("keydown", (event) => this.key(event));
+    addEventListener("resize", () => this.draw());
+    addEventListener("pointerdown", () => (this.held = true), { capture: true });
+    for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => (this.held = false), { capture: true });
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      void this.open([...(event.dataTransfer?.files ?? [])]);
+    });
+  }
+
+  async start(): Promise<void> {
+    document.title = `${this.source.manifest.title} – rperf-push`;
+    this.title.textContent = this.source.manifest.title;
+    this.problems.replaceChildren();
+    this.bar?.element.remove();
+    this.bar = this.source.live ? new LiveBar(this.source.live, this.store) : null;
+    if (this.bar) this.tabs.before(this.bar.element);
+    this.panel.replaceChildren(h("p", {}, this.expected()));
+    await this.source.start((profile) => this.show(profile), (message) => this.problems.append(h("p", {}, message)));
+  }
+
+  private expected(): string {
+    if (this.source.live) return "Waiting for what the processes do …";
+    return this.source.manifest.files.length === 0 ? "Drop profiles here: pprof, JSON, collapsed stacks." : "Reading …";
+  }
+
+  private async open(files: File[]): Promise<void> {
+    if (files.length === 0) return;
+    this.source.live?.stop();
+    this.source = droppedSource(files);
+    this.store.set({ zoom: [], range: "", method: "", compare: "", value: "" });
+    await this.start();
+  }
+
+  private show(profile: Profile): void {
+    document.body.dataset.loaded = String(profile.sampleCount);
+    if (profile.sampleCount === 0) {
+      this.model = null;
+      if (this.source.live) this.panel.replaceChildren(h("p", {}, this.expected()));
+      else if (this.source.manifest.files.length > 0) this.panel.replaceChildren(h("p", {}, "Nothing to show. Drop profiles here: pprof, JSON, collapsed stacks."));
+    } else if (this.model?.profile === profile) {
+      this.model.refresh();
+      if (!this.held && !this.choosing()) this.draw(true);
+    } else {
+      this.model = new Model(profile, () => this.source.live?.positions().map(({ sample }) => sample) ?? []);
+      this.filters = new Controls(this.model, this.store);
+      this.controls.replaceChildren(this.filters.element);
+      this.draw();
+    }
+    this.bar?.update(this.model);
+  }
+
+  /** A list in the panel has the focus: it may be open. */
+  private choosing(): boolean {
+    return document.activeElement instanceof HTMLSelectElement && this.panel.contains(document.activeElement);
+  }
+
+  /** @param again with more of the same: what was open stays so, and nothing is said */
+  private draw(again = false): void {
+    const { state } = this.store;
+    document.documentElement.dataset.theme = state.theme;
+    for (const tab of this.tabs.children) {
+      const chosen = (tab as HTMLElement).dataset.view === state.view;
+      tab.setAttribute("aria-selected", String(chosen));
+      (tab as HTMLElement).tabIndex = chosen ? 0 : -1;
+    }
+    if (!this.model) return;
+    this.filters?.update();
+    if (!this.source.live) this.place.opened.clear();
+    let quiet = again;
+    const say = (text: string) => {
+      if (!quiet) this.status.textContent = text;
+    };
+    say("");
+    const focused = this.panel.contains(document.activeElement) ? sameAgain(document.activeElement!) : null;
+    this.panel.replaceChildren(DRAW[state.view]({ model: this.model, state, store: this.store, source: this.source, width: this.panel.clientWidth, place: this.place, say }));
+    quiet = false;
+    this.panel.setAttribute("aria-label", TITLES[state.view]);
+    if (focused) this.panel.querySelector<HTMLElement>(focused)?.focus();
+    document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+  }
+
+  private tab(view: View): HTMLElement {
+    return h("button", { role: "tab", "data-view": view, "aria-controls": "panel", title: `Key ${VIEWS.indexOf(view) + 1}`,
+      onclick: () => this.store.set({ view, sort: "" }, true),
+      onkeydown: (event: KeyboardEvent) => {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (step) (this.tabs.children[(VIEWS.indexOf(view) + step + VIEWS.length) % VIEWS.length] as HTMLElement).focus();
+      } }, TITLES[view]);
+  }
+
+  private turn(): void {
+    this.store.set({ icicle: !this.store.state.icicle });
+  }
+
+  private dye(): void {
+    this.store.set({ theme: THEMES[this.store.state.theme] });
+  }
+
+  private key(event: KeyboardEvent): void {
+    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape")) return;
+    const view = VIEWS[Number(event.key) - 1];
+    if (view) this.store.set({ view, sort: "" }, true);
+    else if (event.key === "/") this.filters?.searchFor();
+    else if (event.key === "i") this.turn();
+    else if (event.key === "d") this.dye();
+    else if (event.key === "p" && this.bar) this.bar.turn();
+    else if (event.key === "x" && this.bar) this.bar.clear();
+    else if (event.key === "?") this.status.textContent = KEYS + (this.bar ? LIVE_KEYS : "");
+    else if (event.key === "Escape" && typing) (event.target as HTMLElement).blur();
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** How to find what had the focus in a view that was drawn anew. */
+function sameAgain(element: Element): string | null {
+  if (element.classList.contains("flame")) return ".flame";
+  if (element.matches("table.calls tr")) return "table.calls tr[tabindex='0']";
+  const sort = element.getAttribute("data-sort");
+  return sort && `[data-sort="${sort}"]`;
+}

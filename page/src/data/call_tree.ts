@@ -1,0 +1,253 @@
+import { Sieve, states, NONE, type Filter } from "./filter";
+import { Groups, type Group, type Grouping } from "./grouping";
+import { stateFrame, type Colour } from "./origin";
+import { BASE, sideOf, TARGET, type Comparison } from "./sides";
+import type { Profile } from "./profile";
+import { StackTree } from "./stack_tree";
+
+export interface Question {
+  type: number; // which value
+  filter: Filter;
+  grouping: Grouping;
+  applicationOnly: boolean;
+  tagroot: string[];
+  tagleaf: string[];
+  comparison: Comparison | null;
+  columnOf: ArrayLike<number>; // the timeline's column of each window
+  positions: Iterable<number>; // samples: where threads are now
+}
+
+/** The calls that a question leaves, with their own and their total amounts. Parents come before their children; 0 is the root. */
+export class CallTree {
+  readonly size: number;
+  readonly parent: Int32Array;
+  readonly group: Int32Array;
+  readonly self: Float64Array;
+  readonly total: Float64Array;
+  readonly baseSelf: Float64Array | null; // of the side compared with
+  readonly baseTotal: Float64Array | null;
+  readonly lit = new Set<number>(); // nodes at which a thread is now
+  readonly first: Int32Array; // child; -1: none
+  readonly next: Int32Array; // sibling
+
+  constructor(
+    readonly groups: Group[],
+    tree: StackTree,
+    self: Float64Array,
+    baseSelf: Float64Array | null,
+    /** of `self`: the GC's, and that of threads which wait */
+    private readonly inState: { gc: Float64Array; waiting: Float64Array },
+  ) {
+    this.size = tree.size;
+    this.parent = tree.parent;
+    this.group = tree.frame;
+    this.self = self;
+    this.baseSelf = baseSelf;
+    this.total = this.summed(self);
+    this.baseTotal = baseSelf && this.summed(baseSelf);
+    this.first = new Int32Array(this.size).fill(-1);
+    this.next = new Int32Array(this.size).fill(-1);
+    for (let node = this.size - 1; node > 0; node--) {
+      this.next[node] = this.first[this.parent[node]];
+      this.first[this.parent[node]] = node;
+    }
+  }
+
+  private summed(own: Float64Array): Float64Array {
+    const total = own.slice(0, this.size);
+    for (let node = this.size - 1; node > 0; node--) total[this.parent[node]] += total[node];
+    return total;
+  }
+
+  children(node: number): number[] {
+    const children = [];
+    for (let child = this.first[node]; child >= 0; child = this.next[child]) children.push(child);
+    return children;
+  }
+
+  name(node: number): string {
+    return node === 0 ? "all" : this.groups[this.group[node]].name;
+  }
+
+  colour(node: number): Colour {
+    if (node === 0) return "label";
+    const group = this.groups[this.group[node]];
+    const state = group.origin === "c" ? stateFrame(group.name) : "";
+    if (state) return state;
+    const own = this.self[node];
+    // Only where most of it is its own: those above are what they are.
+    if (own > 0 && own * 2 >= this.total[node]) {
+      if (this.inState.gc[node] * 2 > own) return "gc";
+      if (this.inState.waiting[node] * 2 > own) return "waiting";
+    }
+    return group.origin;
+  }
+
+  /** Names from the root to the node. */
+  path(node: number): string[] {
+    const names = [];
+    for (let at = node; at > 0; at = this.parent[at]) names.push(this.name(at));
+    return names.reverse();
+  }
+
+  /** The node at the end of a path; 0 when there is none. */
+  find(path: string[]): number {
+    let node = 0;
+    for (const name of path) {
+      const child = this.children(node).find((one) => this.name(one) === name);
+      if (child === undefined) return 0;
+      node = child;
+    }
+    return node;
+  }
+}
+
+export function callTree(profile: Profile, question: Question): CallTree {
+  const groups = new Groups();
+  const tree = new StackTree(profile.stacks.size);
+  const place = new Places(profile, question, groups, tree);
+  const sieve = new Sieve(profile, question.filter, question.columnOf);
+  const side = question.comparison ? sideOf(profile, question.comparison, question.columnOf) : () => TARGET;
+  const values = profile.values[question.type];
+  const sums = new Sums(question.comparison !== null, profile.stacks.size);
+  const state = states(profile);
+
+  for (const sample of place.order()) {
+    if (!sieve.keeps(sample)) continue;
+    const sides = side(sample);
+    if (sides === 0 || !values[sample]) continue;
+    sums.add(place.of(sample), values[sample], sides, state[profile.sampleLabels[sample]]);
+  }
+  const lit = [...question.positions].filter((sample) => sieve.keepsWhenever(sample)).map((sample) => place.of(sample));
+  const shown = sums.tree(groups.list, tree, question.comparison?.absolute ?? true);
+  for (const node of lit) shown.lit.add(node);
+  return shown;
+}
+
+/** The node of the shown tree for each sample: its stack's frames as groups, between the frames of its labels. */
+class Places {
+  private readonly groupOf: Int32Array;
+  private readonly known: Int32Array; // of a stack's node under one root
+  private readonly knownUnder: Int32Array; // which root
+  private readonly roots: number[][]; // groups above the stack, of each label set
+  private readonly leaves: number[][];
+  private readonly rootIds: number[];
+  private readonly joins: boolean;
+  private readonly missing: number[] = []; // of the stack that is being placed
+
+  constructor(
+    private readonly profile: Profile,
+    question: Question,
+    private readonly groups: Groups,
+    private readonly tree: StackTree,
+  ) {
+    this.joins = question.grouping !== "function";
+    this.groupOf = groups.ofFrames(profile, question.grouping, question.applicationOnly);
+    this.known = new Int32Array(profile.stacks.size);
+    this.knownUnder = new Int32Array(profile.stacks.size).fill(-1);
+    this.roots = this.tagFrames(question.tagroot);
+    this.leaves = this.tagFrames(question.tagleaf);
+    const ids = new Map<string, number>();
+    this.rootIds = this.roots.map((root) => {
+      const key = root.join();
+      if (!ids.has(key)) ids.set(key, ids.size);
+      return ids.get(key)!;
+    });
+  }
+
+  private tagFrames(keys: string[]): number[][] {
+    return this.profile.labelSets.map((labels) =>
+      keys.map((key) => this.groups.id(`[${key}: ${labels[key] ?? NONE}]`, "", "label")));
+  }
+
+  /** Samples root by root, so that what is known of one root is remembered once. */
+  order(): Int32Array {
+    const { sampleLabels, sampleCount } = this.profile;
+    const order = new Int32Array(sampleCount).map((_, sample) => sample);
+    return new Set(this.rootIds).size < 2 ? order : order.sort((a, b) => this.rootIds[sampleLabels[a]] - this.rootIds[sampleLabels[b]]);
+  }
+
+  of(sample: number): number {
+    const labels = this.profile.sampleLabels[sample];
+    let node = this.ofStack(this.profile.sampleNode[sample], labels);
+    for (const group of this.leaves[labels]) node = this.tree.child(node, group);
+    return node;
+  }
+
+  private ofStack(stack: number, labels: number): number {
+    const { parent, frame } = this.profile.stacks;
+    const { missing } = this;
+    const root = this.rootIds[labels];
+    let count = 0;
+    let at = stack;
+    while (at !== 0 && this.knownUnder[at] !== root) {
+      missing[count++] = at;
+      at = parent[at];
+    }
+    let node = at === 0 ? this.rootNode(labels) : this.known[at];
+    for (let index = count - 1; index >= 0; index--) {
+      const group = this.groupOf[frame[missing[index]]];
+      if (group >= 0) node = this.under(node, group);
+      this.known[missing[index]] = node;
+      this.knownUnder[missing[index]] = root;
+    }
+    return node;
+  }
+
+  /** A class that calls itself is one box, as is a gem and a file; a function that does is two. */
+  private under(node: number, group: number): number {
+    return this.joins && this.tree.frame[node] === group ? node : this.tree.child(node, group);
+  }
+
+  private rootNode(labels: number): number {
+    let node = 0;
+    for (const group of this.roots[labels]) node = this.tree.child(node, group);
+    return node;
+  }
+}
+
+/** What each node has of its own. */
+class Sums {
+  private self: Float64Array;
+  private base: Float64Array;
+  private gc: Float64Array;
+  private waiting: Float64Array;
+
+  constructor(private readonly compared: boolean, expected: number) {
+    [this.self, this.base, this.gc, this.waiting] = Array.from({ length: 4 }, () => new Float64Array(Math.max(expected, 16)));
+  }
+
+  add(node: number, amount: number, sides: number, state: number): void {
+    while (node >= this.self.length) this.grow();
+    if (sides & BASE) this.base[node] += amount;
+    if (!(sides & TARGET)) return;
+    this.self[node] += amount;
+    if (state === 1) this.gc[node] += amount;
+    else if (state === 2) this.waiting[node] += amount;
+  }
+
+  tree(groups: Group[], tree: StackTree, absolute: boolean): CallTree {
+    while (tree.size > this.self.length) this.grow();
+    const { gc, waiting } = this;
+    return new CallTree(groups, tree, this.self, this.compared ? this.scaled(absolute) : null, { gc, waiting });
+  }
+
+  private scaled(absolute: boolean): Float64Array {
+    const total = (column: Float64Array) => column.reduce((sum, one) => sum + one, 0);
+    const factor = absolute ? 1 : total(this.self) / (total(this.base) || 1) || 1;
+    return this.base.map((one) => one * factor);
+  }
+
+  private grow(): void {
+    this.self = doubled(this.self);
+    this.base = doubled(this.base);
+    this.gc = doubled(this.gc);
+    this.waiting = doubled(this.waiting);
+  }
+}
+
+function doubled(array: Float64Array): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}

@@ -1,0 +1,86 @@
+import { stateOf } from "./origin";
+import { Profile } from "./profile";
+import type { Position } from "./source";
+
+const SECONDS_APART = 60; // the last ones are windows of their own, so that a range of them can be shown
+const JOINED_AT = 150;
+const PATIENCE = 20; // windows of a process without a thread, until that has ended
+
+/**
+ * What processes did since it began, and where their threads are. It grows with what is different, not with time: of each second there is
+ * one sample a stack and label set, and seconds of long ago are one window.
+ */
+export class LiveProfile {
+  readonly profile = new Profile();
+  private readonly seen = new Map<string, Position & { missed: number }>();
+  private readonly samples = new Map<number, number>(); // of the second that is now
+
+  /** Time goes on, also while nothing comes. */
+  tick(ms: number): void {
+    const { windows } = this.profile;
+    const second = Math.floor(ms / 1000) * 1e9;
+    if (windows.length > 0 && windows[windows.length - 1].start >= second) return;
+    this.samples.clear();
+    if (windows.length >= JOINED_AT) this.join(windows.length - SECONDS_APART);
+    this.profile.addWindow({ name: "", start: second, duration: 1e9, side: "" });
+  }
+
+  /** @param update what a process did since the one before */
+  add(update: Profile, pid: string, ms: number): void {
+    this.tick(ms);
+    const { profile } = this;
+    const columns = update.types.map(({ name, unit }) => profile.type(name, unit));
+    profile.defaultType ||= update.defaultType;
+    const frames = update.frames.map(({ name, file, line }) => profile.frame(name, file, line));
+    const nodes = new Int32Array(update.stacks.size);
+    for (let node = 1; node < nodes.length; node++) nodes[node] = profile.stacks.child(nodes[update.stacks.parent[node]], frames[update.stacks.frame[node]]);
+    const labels = update.labelSets.map((set) => profile.labels({ ...set, "%pid": pid }));
+    const into = Int32Array.from({ length: update.sampleCount }, (_, at) => this.sample(nodes[update.sampleNode[at]], labels[update.sampleLabels[at]]));
+    columns.forEach((column, type) => into.forEach((sample, at) => (profile.values[column][sample] += update.values[type][at])));
+    this.locate(update, pid, into);
+  }
+
+  positions(): Position[] {
+    return [...this.seen.values()];
+  }
+
+  /** A process has ended. */
+  forget(pid: string): void {
+    for (const [key, position] of this.seen) if (position.pid === pid) this.seen.delete(key);
+  }
+
+  private sample(node: number, labels: number): number {
+    const key = node * 2 ** 22 + labels;
+    let sample = this.samples.get(key);
+    if (sample === undefined) this.samples.set(key, (sample = this.profile.addSample(node, labels, this.profile.windows.length - 1)));
+    return sample;
+  }
+
+  /** A thread is where it was for the most of the update's time. */
+  private locate(update: Profile, pid: string, into: Int32Array): void {
+    const wall = update.values[Math.max(update.types.findIndex(({ name }) => name === "wall"), 0)];
+    const most = new Map<string, number>();
+    for (let at = 0; at < into.length; at++) {
+      const thread = update.labelSets[update.sampleLabels[at]].thread_seq ?? "";
+      const before = most.get(thread);
+      if (thread !== "" && (before === undefined || wall[at] > wall[before])) most.set(thread, at);
+    }
+    for (const [key, position] of this.seen) if (position.pid === pid && ++position.missed > PATIENCE) this.seen.delete(key);
+    for (const [thread, at] of most) {
+      const state = stateText(update.labelSets[update.sampleLabels[at]]);
+      this.seen.set(`${pid} ${thread}`, { pid, thread, sample: into[at], state, missed: 0 });
+    }
+  }
+
+  private join(count: number): void {
+    const into = this.profile.joinWindows(count);
+    for (const position of this.seen.values()) position.sample = into[position.sample];
+  }
+}
+
+function stateText(labels: Record<string, string>): string {
+  const state = stateOf(labels);
+  if (state === "gc") return "GC";
+  if (state === "") return "running";
+  return (labels["%GVL"] ?? labels.gvl_state) === "wait" ? "waiting for the GVL" : "blocked";
+}

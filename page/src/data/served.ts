@@ -1,0 +1,19 @@
+import type { Manifest } from "./source";
+
+/** From whoever serves the page, whose own address may lack the last slash. */
+function ask(path: string): Promise<Response> {
+  return fetch((document.body.dataset.root ?? "") + path);
+}
+
+export async function get(path: string, name: string): Promise<Response> {
+  const answer = await ask(path);
+  if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`);
+  return answer;
+}
+
+/** The lines of a source file; null where it is not at hand. */
+export async function servedLines(manifest: Manifest, path: string): Promise<string[] | null> {
+  if (!manifest.source) return null;
+  const answer = await ask(`source?path=${encodeURIComponent(path)}`);
+  return answer.ok ? (await answer.text()).replace(/\n$/, "").split("\n") : null;
+}

@@ -1,0 +1,107 @@
+import { decode } from "../decode/decode";
+import { LiveSource } from "./live_source";
+import { Profile, type Side } from "./profile";
+import { get, servedLines } from "./served";
+
+interface FileEntry {
+  name: string;
+  url?: string; // where it is served
+  side?: Side;
+}
+
+/** What the page is told when it is opened. */
+export interface Manifest {
+  title: string;
+  files: FileEntry[];
+  state?: string; // what an address without a state shows
+  source?: boolean; // source lines can be asked for
+  live?: { interval_ms: number }; // it grows: updates can be asked for
+}
+
+/** Where a profile comes from. One that grows calls `changed` again. */
+export interface Source {
+  manifest: Manifest;
+  live?: Live;
+  start(changed: (profile: Profile) => void, failed: (message: string) => void): Promise<void>;
+  /** The lines of a source file; null where it is not at hand. */
+  lines(path: string): Promise<string[] | null>;
+}
+
+/** What one can do with a source that grows, and what it knows of its processes. */
+export interface Live {
+  readonly processes: LiveProcess[];
+  readonly lost: number; // windows that came and went while nobody asked
+  paused: boolean;
+  clear(): void;
+  stop(): void;
+  positions(): Position[];
+}
+
+export interface LiveProcess {
+  pid: number;
+  state: "asked" | "recording" | "ended";
+  why: string | null;
+  quiet_ms: number | null; // since its last window; null: there was none yet
+}
+
+/** Where a thread was for the most of its last update. */
+export interface Position {
+  pid: string;
+  thread: string;
+  sample: number;
+  state: string;
+}
+
+/** What `report --html` has put into the page, or else what the server that it is from says. */
+export async function openSource(): Promise<Source> {
+  const embedded = document.getElementById("manifest");
+  if (embedded) return new FileSource(JSON.parse(new TextDecoder().decode(bytesIn(embedded))) as Manifest, embeddedFile);
+  const manifest = (await (await get("profiles.json", "profiles.json")).json()) as Manifest;
+  return manifest.live ? new LiveSource(manifest) : new FileSource(manifest, served);
+}
+
+type Reader = (file: FileEntry, index: number) => Promise<Uint8Array>;
+
+export class FileSource implements Source {
+  constructor(readonly manifest: Manifest, private readonly read: Reader) {}
+
+  async start(changed: (profile: Profile) => void, failed: (message: string) => void): Promise<void> {
+    const profile = new Profile();
+    const began = performance.now();
+    for (const [index, file] of this.manifest.files.entries()) {
+      try {
+        await decode(await this.read(file, index), file.name, file.side ?? "", profile);
+      } catch (error) {
+        failed(error instanceof Error ? error.message : String(error));
+      }
+    }
+    performance.measure("read", { start: began });
+    changed(profile);
+    performance.measure("read and drawn", { start: began });
+  }
+
+  lines(path: string): Promise<string[] | null> {
+    return servedLines(this.manifest, path);
+  }
+}
+
+/** Files that somebody dropped on the page, or chose. */
+export function droppedSource(files: File[]): Source {
+  const manifest = { title: files.map((file) => file.name).join(", "), files: files.map((file) => ({ name: file.name })) };
+  return new FileSource(manifest, async (_, index) => new Uint8Array(await files[index].arrayBuffer()));
+}
+
+async function served(file: FileEntry): Promise<Uint8Array> {
+  return new Uint8Array(await (await get(file.url!, file.name)).arrayBuffer());
+}
+
+async function embeddedFile(_: FileEntry, index: number): Promise<Uint8Array> {
+  const element = document.getElementById(`file-${index}`)!;
+  const bytes = bytesIn(element);
+  element.remove();
+  return bytes;
+}
+
+function bytesIn(element: HTMLElement): Uint8Array {
+  return Uint8Array.from(atob(element.textContent!.trim()), (letter) => letter.charCodeAt(0));
+}

@@ -1,0 +1,80 @@
+/**
+ * Stacks that share their callers: a node is a frame under a parent. Parents come before their children; node 0 is the root.
+ * Most nodes have one child, which stands beside them. Only further ones are in a hash table: to look there costs a miss of the cache or two.
+ */
+export class StackTree {
+  parent: Int32Array;
+  frame: Int32Array;
+  size = 1;
+  private first: Int32Array; // a child; 0: none
+  private slots = new Int32Array(1024); // further children; 0: a free slot
+  private further = 0;
+
+  /** @param expected how many nodes there will be, as far as is known: to grow takes time */
+  constructor(expected = 1024) {
+    this.parent = new Int32Array(Math.max(expected, 16));
+    this.frame = new Int32Array(this.parent.length);
+    this.first = new Int32Array(this.parent.length);
+    this.parent[0] = -1;
+    this.frame[0] = -1;
+  }
+
+  /** The node of that frame under that parent, made when it is new. */
+  child(parent: number, frame: number): number {
+    const first = this.first[parent];
+    if (first !== 0) return this.frame[first] === frame ? first : this.furtherChild(parent, frame);
+    const node = this.add(parent, frame);
+    this.first[parent] = node;
+    return node;
+  }
+
+  private furtherChild(parent: number, frame: number): number {
+    const mask = this.slots.length - 1;
+    let slot = hash(parent, frame) & mask;
+    for (let node = this.slots[slot]; node !== 0; node = this.slots[slot]) {
+      if (this.parent[node] === parent && this.frame[node] === frame) return node;
+      slot = (slot + 1) & mask;
+    }
+    const node = this.add(parent, frame);
+    this.slots[slot] = node;
+    if (++this.further * 2 > this.slots.length) this.rehash();
+    return node;
+  }
+
+  private add(parent: number, frame: number): number {
+    if (this.size === this.parent.length) {
+      this.parent = grown(this.parent);
+      this.frame = grown(this.frame);
+      this.first = grown(this.first);
+    }
+    const node = this.size++;
+    this.parent[node] = parent;
+    this.frame[node] = frame;
+    return node;
+  }
+
+  private rehash(): void {
+    this.slots = new Int32Array(this.slots.length * 4);
+    const mask = this.slots.length - 1;
+    for (let node = 1; node < this.size; node++) {
+      const parent = this.parent[node];
+      if (this.first[parent] === node) continue;
+      let slot = hash(parent, this.frame[node]) & mask;
+      while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.slots[slot] = node;
+    }
+  }
+}
+
+function grown(array: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+function hash(parent: number, frame: number): number {
+  let mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b);
+  mixed ^= mixed >>> 15;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 13)) >>> 0;
+}

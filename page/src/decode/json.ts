@@ -1,0 +1,65 @@
+import type { Labels, Profile, Side } from "../data/profile";
+
+type JsonFrame = [string, string, number?];
+type JsonSample = [(number | JsonFrame)[], number, number?, number?];
+
+/** Our data Hash, and rperf's, whose stacks have their frames written out. */
+interface Data {
+  mode?: string | string[];
+  start_time_ns?: number;
+  duration_ns?: number;
+  frames?: JsonFrame[];
+  aggregated_samples?: JsonSample[];
+  raw_samples?: JsonSample[];
+  label_sets?: Record<string, unknown>[];
+  values?: Record<string, number[]>;
+  units?: Record<string, string>;
+}
+
+export function decodeJson(text: string, name: string, side: Side, profile: Profile): void {
+  const data = JSON.parse(text) as Data;
+  const samples = data.aggregated_samples ?? data.raw_samples;
+  if (!Array.isArray(samples)) throw new Error("no profile: it has no aggregated_samples");
+  const weight = [data.mode ?? "wall"].flat()[0];
+  const others = Object.entries(data.values ?? {}).filter(([other]) => other !== weight);
+  const unit = (type: string) => data.units?.[type] ?? "nanoseconds";
+  const weights = profile.type(weight, unit(weight));
+  const columns = others.map(([type, column]) => [profile.type(type, unit(type)), column] as const);
+  profile.defaultType ||= weight;
+  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side });
+
+  const frameIds = data.frames?.map((frame) => frameId(frame, profile));
+  const labelsOf = memoizedLabels(data.label_sets ?? [], profile);
+  samples.forEach(([stack, amount, thread, set], at) => {
+    let node = 0;
+    for (let depth = stack.length - 1; depth >= 0; depth--) {
+      const frame = stack[depth];
+      const id = typeof frame === "number" ? frameIds?.[frame] : frameId(frame, profile);
+      if (id === undefined) throw new Error(`sample ${at} has no frame ${JSON.stringify(frame)}`);
+      node = profile.stacks.child(node, id);
+    }
+    const sample = profile.addSample(node, labelsOf(set ?? 0, thread ?? 0), window);
+    profile.values[weights][sample] = amount;
+    for (const [type, column] of columns) profile.values[type][sample] = column[at] ?? 0;
+  });
+}
+
+function frameId([file, name, line]: JsonFrame, profile: Profile): number {
+  return profile.frame(String(name), String(file), line ?? 0);
+}
+
+function memoizedLabels(sets: Record<string, unknown>[], profile: Profile) {
+  const known = new Map<string, number>();
+  return (set: number, thread: number): number => {
+    const key = `${set} ${thread}`;
+    let id = known.get(key);
+    if (id === undefined) {
+      const labels: Labels = {};
+      for (const [name, value] of Object.entries(sets[set] ?? {})) labels[name] = String([value].flat()[0]);
+      if (thread) labels.thread_seq = String(thread);
+      id = profile.labels(labels);
+      known.set(key, id);
+    }
+    return id;
+  };
+}

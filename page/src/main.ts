@@ -1,0 +1,10 @@
+import { App } from "./app";
+import { openSource } from "./data/source";
+import { h } from "./parts/dom";
+import "./style.css";
+
+try {
+  await new App(await openSource()).start();
+} catch (error) {
+  document.body.append(h("p", { role: "alert", class: "problems" }, error instanceof Error ? error.message : String(error)));
+}

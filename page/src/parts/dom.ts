@@ -1,0 +1,42 @@
+type Handler = (event: never) => void;
+type Properties = Record<string, string | number | boolean | null | undefined | Handler>;
+type Child = Node | string | null | undefined | false;
+
+/** An element: names that begin with "on" are handlers, the rest attributes (false and null: none). Text is never read as HTML. */
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Properties = {}, ...children: (Child | Child[])[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  element.append(...children.flat().filter((child): child is Node | string => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Boxes to tick, behind a button. */
+export function menu(title: string, content: () => Child[]): HTMLDetailsElement {
+  const box = h("div", { class: "menu" });
+  const details = h("details", { class: "menu-holder", ontoggle: () => details.open && box.replaceChildren(...(content().filter(Boolean) as Node[])) },
+    h("summary", {}, title), box);
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    details.open = false;
+    details.querySelector("summary")!.focus();
+    event.stopPropagation();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!details.contains(event.target as Node)) details.open = false;
+  });
+  return details;
+}
+
+export function checkbox(text: string, checked: boolean, change: (checked: boolean) => void): HTMLLabelElement {
+  const input = h("input", { type: "checkbox", checked, onchange: () => change(input.checked) });
+  return h("label", {}, input, " ", text);
+}
+
+export function select(label: string, options: [value: string, text: string][], value: string, change: (value: string) => void): HTMLLabelElement {
+  const list = h("select", { onchange: () => change(list.value) }, options.map(([name, text]) => h("option", { value: name, selected: name === value }, text)));
+  return h("label", {}, label, " ", list);
+}

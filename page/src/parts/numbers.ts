@@ -1,0 +1,23 @@
+const STEPS: Record<string, [number, string][]> = {
+  nanoseconds: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]],
+  microseconds: [[1e6, "s"], [1e3, "ms"]],
+  bytes: [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]],
+};
+const SMALLEST: Record<string, string> = { nanoseconds: "ns", microseconds: "µs", bytes: "B", count: "" };
+
+/** "1.23 s", "4,096 samples" */
+export function quantity(amount: number, unit: string): string {
+  const step = STEPS[unit]?.find(([size]) => Math.abs(amount) >= size);
+  const number = step ? amount / step[0] : amount;
+  const digits = step ? (Math.abs(number) >= 100 ? 0 : Math.abs(number) >= 10 ? 1 : 2) : 0;
+  const text = number.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return `${text} ${step?.[1] ?? SMALLEST[unit] ?? unit}`.trimEnd();
+}
+
+export function percent(part: number, whole: number): string {
+  return `${(whole === 0 ? 0 : (part * 100) / whole).toFixed(1)} %`;
+}
+
+export function change(amount: number, unit: string): string {
+  return `${amount > 0 ? "+" : ""}${quantity(amount, unit)}`;
+}

@@ -1,0 +1,50 @@
+import { h } from "./dom";
+
+export interface Column<Row> {
+  key: string;
+  title: string;
+  value(row: Row): number | string; // what it is sorted by
+  text?(row: Row): string;
+  cell?(row: Row): Node;
+}
+
+const MOST_ROWS = 500;
+
+/** A table that a click on a column sorts: numbers the largest first, text from A to Z, a second click the other way. */
+export function sortedTable<Row>(options: {
+  caption: string;
+  rows: Row[];
+  columns: Column<Row>[];
+  sort: string;
+  first: string; // the column that it is sorted by to begin with
+  sortBy(sort: string): void;
+}): HTMLElement {
+  const { rows, columns, sort } = options;
+  const reversed = sort.startsWith("-");
+  const by = columns.find((column) => column.key === sort.replace(/^-/, "")) ?? columns.find((column) => column.key === options.first)!;
+  const sorted = [...rows].sort((a, b) => (reversed ? -1 : 1) * order(by.value(a), by.value(b)));
+  const body = h("tbody", {});
+  const show = (count: number) => body.replaceChildren(...sorted.slice(0, count).map((row) => line(row, columns)));
+  show(MOST_ROWS);
+  const more = rows.length > MOST_ROWS && h("button", { onclick: () => { show(rows.length); (more as HTMLElement).remove(); } }, `Show all ${rows.length} rows`);
+  const heads = columns.map((column) => {
+    const direction = column !== by ? null : (typeof column.value(rows[0] ?? ({} as Row)) === "number") !== reversed ? "descending" : "ascending";
+    const next = column === by && !reversed ? `-${column.key}` : column.key;
+    return h("th", { scope: "col", "aria-sort": direction }, h("button", { "data-sort": column.key, onclick: () => options.sortBy(next) }, column.title));
+  });
+  return h("div", { class: "table-holder" },
+    h("table", {}, h("caption", {}, options.caption), h("thead", {}, h("tr", {}, heads)), body), more);
+}
+
+function order(a: number | string, b: number | string): number {
+  if (typeof a === "number" && typeof b === "number") return b - a;
+  return String(a) < String(b) ? -1 : Number(String(a) > String(b));
+}
+
+function line<Row>(row: Row, columns: Column<Row>[]): HTMLTableRowElement {
+  return h("tr", {}, columns.map((column) => {
+    if (column.cell) return h("td", {}, column.cell(row));
+    const value = column.value(row);
+    return h("td", { class: typeof value === "number" ? "number" : null }, column.text?.(row) ?? String(value));
+  }));
+}

@@ -1,0 +1,56 @@
+import type { CallTree } from "../data/call_tree";
+import { functions, type Row } from "../data/functions";
+import { pattern } from "../model";
+import { h } from "../parts/dom";
+import { change, percent, quantity } from "../parts/numbers";
+import { sortedTable, type Column } from "../parts/table";
+import type { Shown } from "./view";
+
+export function tableView({ model, state, store, say }: Shown): HTMLElement {
+  const tree = model.callTree(state);
+  const { name, unit } = model.type(state);
+  const search = pattern(state.search, "i");
+  const rows = functions(tree).filter((row) => !search || search.test(row.group.name) || search.test(row.group.file));
+  say(`${rows.length} rows, ${quantity(tree.total[0], unit)} in all`);
+  const columns = tree.baseTotal ? comparedColumns(tree, unit) : plainColumns(tree, unit);
+  columns.push({ key: "name", title: title(state.group), value: (row) => row.group.name, cell: (row) => nameCell(row, (method) => store.set({ view: "callers", method }, true)) });
+  if (state.group === "function") columns.push({ key: "file", title: "File", value: (row) => row.group.file });
+  return sortedTable({
+    caption: `${name}: ${tree.baseTotal ? `what grew and what shrank, ${state.absolute ? "in amounts" : "the base scaled to the target"}` : "own and total amounts"}`,
+    rows, columns, sort: state.sort, first: tree.baseTotal ? "change" : "self", sortBy: (sort) => store.set({ sort }),
+  });
+}
+
+function title(group: string): string {
+  return group[0].toUpperCase() + group.slice(1);
+}
+
+function plainColumns(tree: CallTree, unit: string): Column<Row>[] {
+  const whole = tree.total[0];
+  return [
+    { key: "self", title: "Self", value: (row) => row.self, text: (row) => quantity(row.self, unit) },
+    { key: "self_share", title: "Self %", value: (row) => row.self, text: (row) => percent(row.self, whole) },
+    { key: "total", title: "Total", value: (row) => row.total, text: (row) => quantity(row.total, unit) },
+    { key: "total_share", title: "Total %", value: (row) => row.total, text: (row) => percent(row.total, whole) },
+  ];
+}
+
+function comparedColumns(tree: CallTree, unit: string): Column<Row>[] {
+  const amount = (key: string, title: string, value: (row: Row) => number): Column<Row> => ({ key, title, value, text: (row) => quantity(value(row), unit) });
+  const grown = (key: string, title: string, value: (row: Row) => number): Column<Row> => ({
+    key, title, value, text: (row) => `${change(value(row), unit)} (${value(row) > 0 ? "+" : ""}${percent(value(row), tree.total[0])})`,
+  });
+  return [
+    grown("change", "Change of self", (row) => row.self - row.baseSelf),
+    amount("base", "Self before", (row) => row.baseSelf),
+    amount("self", "Self after", (row) => row.self),
+    grown("total_change", "Change of total", (row) => row.total - row.baseTotal),
+    amount("base_total", "Total before", (row) => row.baseTotal),
+    amount("total", "Total after", (row) => row.total),
+  ];
+}
+
+export function nameCell(row: Row, chosen: (method: string) => void): HTMLElement {
+  return h("button", { class: "name", title: "Callers and callees", onclick: () => chosen(JSON.stringify([row.group.name, row.group.file])) },
+    h("span", { class: `swatch ${row.group.origin}` }), row.group.name);
+}

@@ -1,0 +1,83 @@
+import { labelKeys } from "../data/filter";
+import { parseRange } from "../data/sides";
+import { heat } from "../data/timeline";
+import { h, select } from "../parts/dom";
+import { quantity } from "../parts/numbers";
+import type { Shown } from "./view";
+
+/** Windows as a heat map. A range of its columns becomes the profile that all views show. */
+export function timelineView({ model, state, store, say }: Shown): HTMLElement {
+  const { profile, timeline } = model;
+  const { unit } = model.type(state);
+  const keys = labelKeys(profile);
+  const key = keys.includes(state.rows) ? state.rows : state.rows === "-" ? "" : (["endpoint", "job", "%GVL", "gvl_state"].find((one) => keys.includes(one)) ?? "");
+  const rows = heat(profile, timeline, model.typeIndex(state), model.filter(state), key);
+  const most = Math.max(...rows.flatMap((row) => [...row.cells]), 1);
+  const range = state.range === "" ? null : parseRange(state.range);
+  const { titles } = timeline;
+  say(range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}` : `${titles.length} windows`);
+
+  const cells = (row: (typeof rows)[number]) => Array.from(row.cells, (amount, column) => {
+    const cell = h("td", { class: "heat", "data-column": column, title: `${row.name}, ${titles[column]}: ${quantity(amount, unit)}` },
+      h("span", { class: "unseen" }, quantity(amount, unit)));
+    cell.style.setProperty("--heat", `${Math.round((amount / most) * 100)}%`);
+    return cell;
+  });
+  const heads = titles.map((title, column) => h("th", { scope: "col", class: "tick", "data-column": column, "aria-selected": String(inside(column, range)) },
+    h("button", { tabindex: column === (range?.[0] ?? 0) ? 0 : -1, title, "aria-label": title })));
+  const table = h("table", { class: "timeline" }, h("caption", {}, `${titles[0] ?? ""} – ${titles[titles.length - 1] ?? ""}. Drag over columns, or use the arrow keys with Shift, to choose a range.`),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
+    h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), cells(row)))));
+  chooseRange(table, titles.length, (from, to) => store.set({ range: `${from}-${to}`, zoom: [] }, true));
+  return h("div", {}, h("div", { class: "above" },
+    select("Rows", [["-", "all"], ...keys.map((one): [string, string] => [one, one])], key || "-", (value) => store.set({ rows: value })),
+    range && h("button", { onclick: () => store.set({ range: "" }, true) }, "All windows"),
+    range && h("button", { onclick: () => store.set({ view: "flame" }, true) }, "Show as flame graph")), h("div", { class: "table-holder" }, table));
+}
+
+function inside(column: number, range: [number, number] | null): boolean {
+  return range !== null && column >= range[0] && column <= range[1];
+}
+
+function chooseRange(table: HTMLElement, columns: number, chosen: (from: number, to: number) => void): void {
+  let anchor = -1;
+  let end = -1;
+  const columnAt = (event: Event) => Number((event.target as HTMLElement).closest<HTMLElement>("[data-column]")?.dataset.column ?? -1);
+  const mark = () => table.querySelectorAll<HTMLElement>("th.tick").forEach((head) => {
+    const column = Number(head.dataset.column);
+    head.setAttribute("aria-selected", String(column >= Math.min(anchor, end) && column <= Math.max(anchor, end)));
+  });
+  table.addEventListener("pointerdown", (event) => {
+    if ((anchor = end = columnAt(event)) < 0) return;
+    event.preventDefault();
+    mark();
+    addEventListener("pointerup", () => {
+      if (anchor >= 0) chosen(Math.min(anchor, end), Math.max(anchor, end));
+      anchor = -1;
+    }, { once: true });
+  });
+  table.addEventListener("pointerover", (event) => {
+    const column = columnAt(event);
+    if (anchor < 0 || column < 0) return;
+    end = column;
+    mark();
+  });
+  let first = -1;
+  table.addEventListener("keydown", (event) => {
+    const at = columnAt(event);
+    if (at < 0) return;
+    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: columns - 1 }[event.key];
+    if (event.key === "Enter" || event.key === " ") chosen(...((first < 0 ? [at, at] : [Math.min(first, at), Math.max(first, at)]) as [number, number]));
+    else if (next === undefined) return;
+    else {
+      if (event.shiftKey && first < 0) first = at;
+      if (!event.shiftKey) first = -1;
+      const column = Math.min(Math.max(next, 0), columns - 1);
+      [anchor, end] = [first < 0 ? column : first, column];
+      mark();
+      anchor = -1;
+      table.querySelector<HTMLElement>(`th.tick[data-column="${column}"] button`)!.focus();
+    }
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,182 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require "rperf_push/cli"
+
+# The commands that read, over profiles by hand.
+RSpec.describe "reading profiles" do
+  include CommandLine
+
+  a = ["a.rb", "A#pow", 12]
+  b = ["b.rb", "B#new", 8]
+  b_other = ["b.rb", "B#new", 9]
+  main = ["main.rb", "<main>", 1]
+
+  define_method(:data) do |scale = 1, **more|
+    { mode: :cpu, frequency: 1000, duration_ns: 10_000_000, sampling_count: 10, gc_stats: { allocated_objects: 5 * scale },
+      aggregated_samples: [[[a, b, main], 6_000_000 * scale, 1, 0], [[b_other, main], 3_000_000, 1, 1], [[main], 1_000_000, 2, 2]],
+      label_sets: [{}, { "%GVL": "blocked", endpoint: "x" }, { endpoint: "y" }], **more }
+  end
+
+  def file(name, data) = "#{tmpdir}/#{name}".tap { |path| RperfPush.save(path, data) }
+
+  let(:path) { file("p.json.gz", data) }
+
+  describe RperfPush::Report do
+    it "gives stackprof's Hash of frames" do
+      report = described_class.new(data).data
+      frames = report[:frames].values.to_h { |frame| [frame[:name], frame] }
+      ids = report[:frames].to_h { |id, frame| [frame[:name], id] }
+      expect(report).to include(mode: :cpu, interval: 1000, samples: 10_000_000, gc_samples: 0)
+      expect(frames["A#pow"]).to eq(name: "A#pow", file: "a.rb", line: 12, total_samples: 6_000_000, samples: 6_000_000,
+                                    lines: { 12 => [6_000_000, 6_000_000] })
+      expect(frames["B#new"]).to include(total_samples: 9_000_000, samples: 3_000_000, edges: { ids["A#pow"] => 6_000_000 },
+                                         lines: { 8 => [6_000_000, 0], 9 => [3_000_000, 3_000_000] })
+      expect(frames["<main>"][:edges]).to eq(ids["B#new"] => 9_000_000)
+    end
+
+    it "describes a method: callers, callees, and lines with their source" do
+      File.write(source = "#{tmpdir}/b.rb", (1..12).map { |line| "line #{line}\n" }.join)
+      there = data
+      there[:aggregated_samples].each { |frames,| frames.map! { |frame| frame[0] == "b.rb" ? [source, *frame.drop(1)] : frame } }
+      text = described_class.new(there).method("B#new")
+      expect(text).to start_with("B#new (#{source}:8)\n  samples: 3.0 ms (30.0%) self / 9.0 ms (90.0%) total\n")
+      expect(text).to match(/callers:\n +9\.0 ms \(100\.0%\)  <main>\n  callees:\n +6\.0 ms \( 66\.7%\)  A#pow\n  code:\n/)
+      expect(text).to match(/^ +6\.0 ms \( 60\.0%\) \/ +0\.0 ms \(  0\.0%\) \|     8 \| line 8$/)
+      expect(text.scan(/\| line (\d+)$/).flatten).to eq(%w[6 7 8 9 10 11])
+      expect(described_class.new(data).method("nope")).to be_nil
+    end
+
+    it "draws a graph that Graphviz takes, whatever the names" do
+      odd = data(aggregated_samples: [[[["x", "quote\" \\ back", 1], main], 1, 1, 0]])
+      expect(described_class.new(odd).dot).to include('label="quote\\" \\\\ back\\n').and match(/\d -> \d/)
+    end
+  end
+
+  it "prints the tables, each as long as asked" do
+    ended = rperf_push("report", path)
+    expect([ended.err, ended.status]).to eq(["", 0])
+    expect(ended.out).to eq(<<~TEXT)
+      Total: 10.0ms (cpu)
+      Samples: 10, Frequency: 1000Hz
+
+       Flat:
+                  6.0 ms  60.0%  A#pow (a.rb)
+                  3.0 ms  30.0%  B#new (b.rb)
+                  1.0 ms  10.0%  <main> (main.rb)
+
+       Cumulative:
+                 10.0 ms 100.0%  <main> (main.rb)
+                  9.0 ms  90.0%  B#new (b.rb)
+                  6.0 ms  60.0%  A#pow (a.rb)
+    TEXT
+    expect(rperf_push("report", "--top", "--limit", "1", path).out.scan(/ms +[\d.]+%/).size).to eq(2)
+    expect(rperf_push("report", "--text", path).out).to eq(ended.out)
+  end
+
+  it "prints stacks, labels, a method, a graph" do
+    expect(rperf_push("report", "--collapsed", path).out.lines.first).to eq("<main>;B#new;A#pow 6000000\n")
+    expect(rperf_push("report", "--collapsed", "--synthetic-frames", path).out.lines[1]).to eq("<main>;B#new;[GVL blocked] 3000000\n")
+    expect(rperf_push("report", "--by-label", "endpoint", path).out)
+      .to eq(" endpoint:\n#{[["6.0", "60.0", "(none)"], ["3.0", "30.0", "x"], ["1.0", "10.0", "y"]].map { |ms, share, name| format("%15s ms %5s%%  %s\n", ms, share, name) }.join}")
+    expect(rperf_push("report", "--method", "A#pow", path).out).to start_with("A#pow (a.rb:12)\n")
+    numbered = file("numbered.json", data.merge(label_sets: [{ bytes: [512, "kilobytes"] }, { bytes: 7 }, {}]))
+    expect(rperf_push("report", "--by-label", "bytes", numbered).out.scan(/%  (.*)$/).flatten).to eq(["512 kilobytes", "7", "(none)"])
+    expect(rperf_push("report", "--dot", path).out).to start_with("digraph profile {\n")
+  end
+
+  # Three methods call one that calls three.
+  it "prints no table that is longer than asked" do
+    many = (1..3).flat_map { |i| (1..3).map { |j| [[["c.rb", "C#callee#{i}", i], ["m.rb", "M#middle", 1], ["r.rb", "R#caller#{j}", j]], i * j, 1, i] } }
+    path = file("many.json", data.merge(aggregated_samples: many, label_sets: [{}, { n: "1" }, { n: "2" }, { n: "3" }]))
+    rows = lambda do |*arguments|
+      rperf_push(*arguments, "--limit", "2", path).out.scan(/^ *(?:[\d.+-]+ ms|[CMR]#\w+\t|\d+ \[)|"method":/).size
+    end
+    { [] => 4, ["--text"] => 4, ["--top"] => 4, %w[--method M#middle] => 5, %w[--by-label n] => 2, ["--dot"] => 2,
+      %w[--format table] => 2, %w[--format table-json] => 3 }.each { |options, count| expect([options, rows.call("report", *options)]).to eq([options, count]) }
+    expect(rows.call("diff", "--method", "M#middle", path)).to eq(10)
+    expect(rows.call("diff", "--absolute", file("few.json", data.merge(mode: :cpu, aggregated_samples: [many[0]])))).to eq(4)
+  end
+
+  it "prints tables for machines, with the rest in a row" do
+    table = rperf_push("report", "--format", "table", "--limit", "1", path).out.lines(chomp: true)
+    expect(table[0..2]).to eq(["method\tself_pct\ttotal_pct\tself_ms", "A#pow\t60.0\t60.0\t6.0", "(other)\t40.0\t\t4.0"])
+    expect(table[3]).to start_with("# summary\ttotal_ms=10.0")
+    rows = JSON.parse(rperf_push("report", "--format", "table-json", path).out)
+    expect(rows.first).to eq("method" => "A#pow", "self_pct" => 60.0, "total_pct" => 60.0, "self_ms" => 6.0)
+    expect(rows.last["summary"]).to include("total_ms" => 10.0, "allocated_objects" => 5)
+  end
+
+  it "shows another value" do
+    both = file("both.pb.gz", data.merge(mode: %i[cpu wall], values: { wall: [6, 3_000_000_000, 0] }))
+    expect(rperf_push("report", "--value", "wall", both).out).to start_with("Total: 3000.0ms (wall)\n")
+    expect(rperf_push("report", "--value", "heap", both).to_a)
+      .to eq(["", "rperf-push: report: no value heap; there are cpu, wall\n", 1])
+  end
+
+  it "sums files, and folders of them; label sets that are equal are one" do
+    Dir.mkdir("#{tmpdir}/d")
+    file("d/1.pb.gz", data)
+    file("d/2.json", data(2))
+    file("d/3.collapsed", data) && File.delete("#{tmpdir}/d/3.collapsed")
+    expect(rperf_push("report", "#{tmpdir}/d").out).to start_with("Total: 26.0ms (cpu)\nSamples: 20")
+    expect(rperf_push("report", path, path, path).out).to start_with("Total: 30.0ms (cpu)\nSamples: 30")
+    sum = RperfPush::Merge.new.add(data).add(data(2)).data
+    expect(sum[:label_sets]).to eq(data[:label_sets])
+    expect(sum[:detected_thread_count]).to eq(4)
+    expect(sum[:aggregated_samples].sum { |sample| sample[1] }).to eq(26_000_000)
+  end
+
+  it "refuses to sum what measures different things" do
+    wall = file("wall.json", data.merge(mode: :wall))
+    expect(rperf_push("report", path, wall).to_a).to eq(["", "rperf-push: report: they measure different things: cpu, wall\n", 1])
+  end
+
+  it "tells what differs, by shares or by time" do
+    twice = file("twice.json", data(2))
+    expect(rperf_push("diff", path, twice, "--absolute").out).to eq(<<~TEXT)
+      Base: 10.0 ms, target: 16.0 ms (cpu), times
+
+       Flat:
+                 +6.0 ms  +37.5%  A#pow (a.rb)
+
+       Cumulative:
+                 +6.0 ms  +37.5%  <main> (main.rb)
+                 +6.0 ms  +37.5%  A#pow (a.rb)
+                 +6.0 ms  +37.5%  B#new (b.rb)
+    TEXT
+    normalised = rperf_push("diff", path, twice).out
+    expect(normalised).to include("+2.4 ms  +15.0%  A#pow", "-1.8 ms  -11.2%  B#new")
+    expect(rperf_push("diff", path, path).out.scan("no difference").size).to eq(2)
+    expect(rperf_push("diff", path, path, "--", twice, twice).out).to include("Base: 20.0 ms, target: 32.0 ms")
+    noisy = file("noisy.json", data.merge(aggregated_samples: [*data[:aggregated_samples], [[["n.rb", "Noise#n", 1]], 40, 1, 0]]))
+    expect(rperf_push("diff", path, noisy).out.scan("no difference").size).to eq(2)
+    table = rperf_push("diff", "--format", "table", path, twice).out.lines(chomp: true)
+    expect(table[0..1]).to eq(["method\tself_pct_base\tself_pct_head\tdelta_pt", "A#pow\t60.0\t75.0\t15.0"])
+    expect(table.last).to include("total_ms_delta=0.0", "allocated_objects_delta=5")
+  end
+
+  {
+    ["report"] => "report: rperf-push.json.gz: No such file or directory",
+    ["report", "/none"] => "report: /none: No such file or directory",
+    ["report", "--limit", "0", "x"] => "report: limit must be positive",
+    ["diff", "--limit", "-1", "x", "y"] => "diff: limit must be positive",
+    ["report", "--method", "nope", :path] => "report: no method nope in the profile",
+    ["diff", "/none"] => "diff needs BASE TARGET, or BASE... -- TARGET...",
+    ["diff", "a", "b", "c"] => "diff needs BASE TARGET, or BASE... -- TARGET...",
+    ["diff", :path, "/none"] => "diff: /none: No such file or directory"
+  }.each do |arguments, message|
+    it "answers #{arguments.join(" ")} in one line" do
+      ended = rperf_push(*arguments.map { |one| one == :path ? path : one })
+      expect(ended.to_a).to eq(["", "rperf-push: #{message}\n", 1])
+    end
+  end
+
+  it "never writes over one of its inputs" do
+    before = File.binread(path)
+    expect(rperf_push("report", "-o", path, path).to_a).to eq(["", "rperf-push: report: #{path} is one of the inputs\n", 1])
+    expect(File.binread(path)).to eq(before)
+    expect(rperf_push("report", "-o", "#{tmpdir}/out.txt", path).to_a).to eq(["", "", 0])
+    expect(File.read("#{tmpdir}/out.txt")).to start_with("Total: 10.0ms")
+  end
+end

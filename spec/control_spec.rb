@@ -1,0 +1,299 @@
+# frozen_string_literal: true
+
+require "rperf_push/control_client"
+require_relative "support/held_port"
+require_relative "support/listening_process"
+
+# Looking into processes from outside: ps, stacks and attach, with real ones.
+RSpec.describe "the control socket" do
+  include CommandLine
+
+  let(:sockets) { "#{tmpdir}/sockets" }
+
+  after { @programs&.each(&:stop) }
+
+  def listening(code, profiled: false, env: {})
+    program = ListeningProcess.new(sockets, code, profiles: ("#{tmpdir}/profiles" if profiled), env:)
+    (@programs ||= []) << program
+    program
+  end
+
+  def command(*arguments) = rperf_push(*arguments, env: { "RPERF_PUSH_CONTROL_SOCKET" => sockets })
+
+  def stacks(program) = client_of(program).ask("stacks")
+  def client_of(program) = RperfPush::ControlClient.new(socket_of(program))
+
+  def thread_at(document, method) = document["threads"].find { |one| one["stack"].any? { |name, _| name == method } }
+  def socket_of(program) = "#{sockets}/#{program.pid}.sock"
+
+  WORK = <<~RUBY
+    class Shop
+      def search(query)
+        1000.times { query.hash }
+      end
+      def wait = sleep
+      def queue = Queue.new.pop
+    end
+  RUBY
+
+  BUSY = <<~RUBY.freeze
+    #{WORK}
+    Thread.new { Shop.new.wait }
+    Thread.new { Shop.new.queue }
+    Thread.pass until Thread.list.count(&:stop?) == 2
+    puts "ready"
+    loop { Shop.new.search("a") }
+  RUBY
+
+  describe "stacks" do
+    [false, true].each do |profiled|
+      it "says where every thread is, #{profiled ? "beside the continuous session" : "of a program that only loads rperf_push/control"}" do
+        program = listening(BUSY, profiled:)
+        document = wait_until("it to be in search") { stacks(program).then { |one| one if thread_at(one, "Shop#search") } }
+        expect(document).to include("complete" => true)
+        search, wait, queue = %w[Shop#search Shop#wait Shop#queue].map { |method| thread_at(document, method) }
+        expect(document["threads"].size).to eq(3)
+        expect([wait, queue].map { |one| one["state"] }).to eq(%w[blocked blocked])
+        expect(search["state"]).to eq("running").or eq("waiting")
+        expect(wait["stack"].first.first).to eq("Kernel#sleep")
+        expect(wait["stack"].map { |_, path, line| line if path.end_with?(".rb") }).to include(7)
+      end
+    end
+
+    it "says under which labels a thread works, and for how long it has waited" do
+      program = listening(<<~RUBY, profiled: true)
+        #{WORK}
+        Thread.new { RperfPush.label(endpoint: "GET /search") { Shop.new.wait } }
+        Thread.pass until Thread.list.any?(&:stop?)
+        puts "ready"
+        loop { Shop.new.search("a") }
+      RUBY
+      first = thread_at(stacks(program), "Shop#wait")
+      second = wait_until("a longer wait") do
+        later = thread_at(stacks(program), "Shop#wait")
+        later if later["for_ns"].to_i > first["for_ns"].to_i + 1_000_000
+      end
+      expect([first, second].map { |one| one["labels"] }).to all(eq("endpoint" => "GET /search"))
+    end
+
+    it "prints it for people, and as JSON" do
+      program = listening(BUSY)
+      document = JSON.parse(command("stacks", "--json", program.pid.to_s).out)
+      expect(document).to include("pid" => program.pid, "threads" => have_attributes(size: 3))
+      expect(command("stacks", program.pid.to_s).out)
+        .to match(/^process #{program.pid}, 3 threads/).and match(/^thread \d+ .*: blocked\n {4}Kernel#sleep\n {4}Shop#wait .*program.*\.rb:7$/)
+    end
+
+    it "names the thread that keeps the GVL in a long C call, with its last stack and its CPU use" do
+      program = listening(<<~'RUBY', profiled: true)
+        def hash_for_years(rounds) = "x".crypt("$6$rounds=#{rounds}$abcdefgh")
+        # Frames get their names at safepoints.
+        hash_for_years(20_000) until RperfPush.stats[:frames_known] > 3 && RperfPush.stats[:frames_unresolved].zero?
+        puts "ready"
+        hash_for_years(999_999_999)
+      RUBY
+      document = wait_until("its sample", timeout: 60) { stacks(program).then { |one| one if thread_at(one, "Object#hash_for_years") } }
+      expect(document["complete"]).to be(false)
+      expect(document["why"]).to match(/thread \d+ keeps the GVL and came to no safepoint/)
+      thread = thread_at(document, "Object#hash_for_years")
+      expect(thread).to include("holds_gvl" => true, "state" => "running")
+      expect(thread["stack"].first.first).to eq("String#crypt")
+      expect(thread["stack_age_ns"]).to be_positive
+      expect(thread["cpu_permille"]).to be_positive
+    end
+
+    it "interrupts nobody" do
+      program = listening(<<~RUBY)
+        reader, writer = IO.pipe
+        Thread.new { $stdin.gets; puts $interrupted.inspect; writer.close }
+        begin
+          puts "ready"
+          reader.read
+        rescue Interrupt, SystemCallError
+          $interrupted = true
+        end
+      RUBY
+      8.times { stacks(program) }
+      program.say("well?")
+      expect(program.line).to eq("nil")
+    end
+  end
+
+  describe "ps" do
+    it "lists what is profiled, and what may be looked into" do
+      profiled = listening(BUSY, profiled: true, env: { "RPERF_PUSH_APPLICATION_NAME" => "shop" })
+      plain = listening(BUSY)
+      rows = command("ps").out.lines.map(&:split)
+      expect(rows.first.first(3)).to eq(%w[PID APPLICATION RUBY])
+      expect(rows.drop(1).map { |row| row.first(2) }).to contain_exactly([profiled.pid.to_s, "shop"], [plain.pid.to_s, "-"])
+      documents = JSON.parse(command("ps", "--json").out)
+      expect(documents.find { |one| one["pid"] == profiled.pid }).to include("application" => "shop", "threads_known" => 3)
+    end
+
+    it "passes over what dead processes have left" do
+      program = listening(BUSY)
+      program.stop
+      expect(File.socket?(socket_of(program))).to be(true)
+      expect(command("ps").out).to start_with("no process of this user listens")
+      expect(command("stacks", program.pid.to_s).to_a).to eq(["", "rperf-push: stacks: no process #{program.pid} listens: is it profiled, and of this user?\n", 1])
+      living = listening(BUSY)
+      expect(Dir.children(sockets)).to eq(["#{living.pid}.sock"])
+    end
+  end
+
+  describe "attach" do
+    def report(path, *options) = rperf_push("report", "--format", "table", *options, path).out
+
+    [false, true].each do |profiled|
+      it "records #{profiled ? "beside the continuous session" : "in a program that only loads rperf_push/control"}" do
+        program = listening(BUSY, profiled:)
+        ended = command("attach", program.pid.to_s, "--seconds", "1", "-f", "500", "-o", "#{tmpdir}/out.pb.gz")
+        expect(ended.to_a).to eq(["", "rperf-push: wrote #{tmpdir}/out.pb.gz\n", 0])
+        expect(report("#{tmpdir}/out.pb.gz")).to include("Shop#search")
+        expect(report("#{tmpdir}/out.pb.gz", "--value", "wall")).to include("Thread::Queue#pop")
+        # What comes after it is as it was.
+        expect(stacks(program)["complete"]).to be(true)
+        expect(command("attach", program.pid.to_s, "--seconds", "0.2", "-o", "#{tmpdir}/again.json").status).to eq(0)
+      end
+    end
+
+    it "ends when whoever attached goes" do
+      program = listening(BUSY)
+      client = client_of(program)
+      client.connect("record") { |stream| expect(stream.read.first).to eq(:document) }
+      wait_until("another session") do
+        client.connect("record") { |stream| stream.read.first == :document }
+      rescue RperfPush::ControlClient::Refused
+        nil
+      end
+    end
+
+    it "keeps what was recorded until the process ended" do
+      program = listening(<<~RUBY)
+        #{WORK}
+        Thread.new { $stdin.gets; exit!(0) }
+        puts "ready"
+        loop { Shop.new.search("a") }
+      RUBY
+      attached = Thread.new { command("attach", program.pid.to_s, "-o", "#{tmpdir}/out.json") }
+      wait_until("some windows") { client_of(program).ask("ps")["windows_sealed"] >= 3 }
+      program.say("end")
+      expect(attached.value.err).to end_with("this is what it recorded until then\nrperf-push: wrote #{tmpdir}/out.json\n")
+      expect(report("#{tmpdir}/out.json")).to include("Shop#search")
+    end
+
+    it "goes beside the program's own session on demand" do
+      program = listening(<<~RUBY)
+        #{WORK}
+        Thread.new { $stdin.gets; RperfPush.start(mode: :wall); puts "started"; $stdin.gets; p RperfPush.stop[:aggregated_samples].any? }
+        puts "ready"
+        loop { Shop.new.search("a") }
+      RUBY
+      client_of(program).connect("record") do |stream|
+        expect(stream.read.first).to eq(:document)
+        program.say("start")
+        expect(program.line).to eq("started")
+        3.times { expect(wait_until("a window", timeout: 60) { stream.read.then { |kind,| kind unless kind == :nothing } }).to eq(:profile) }
+        program.say("stop")
+        expect(program.line).to eq("true")
+        stream.finish
+        expect(stream.each.map(&:first).uniq - [:nothing]).to eq([:profile]).or eq([])
+      end
+    end
+
+    it "says what it does not understand before anything begins" do
+      expect(command("attach").err).to eq("rperf-push: attach needs the pid of a process; rperf-push ps lists them\n")
+      expect(command("attach", "1x").err).to eq("rperf-push: attach: \"1x\" is no pid\n")
+      expect(command("attach", "-m", "gpu", "1").err).to eq("rperf-push: attach: mode must be cpu, wall or cpu,wall, got gpu\n")
+      expect(command("attach", "--seconds", "0", "1").err).to eq("rperf-push: attach: seconds must be a number above 0, got 0\n")
+    end
+  end
+
+  describe "its life" do
+    it "sleeps while nobody is connected, before a visit and after it" do
+      program = listening(BUSY)
+      task = wait_until("its thread") { Dir["/proc/#{program.pid}/task/*"].find { |path| File.read("#{path}/comm") == "rpp-control\n" } }
+      switches = -> { File.read("#{task}/status")[/^voluntary_ctxt_switches:\s+(\d+)/, 1].to_i }
+      asleep = -> { File.read("#{task}/stat")[/\) (\w)/, 1] == "S" }
+      2.times do
+        wait_until("half a second of sleep") do
+          before = switches.call
+          sleep 0.5
+          asleep.call && switches.call == before
+        end
+        client_of(program).ask("ps")
+        wait_until("the peer's end") { Dir["/proc/#{program.pid}/fd/*"].count { |fd| File.readlink(fd).start_with?("socket:") rescue false } == 1 }
+      end
+    end
+
+    it "ends with the process" do
+      program = listening('puts "ready"; gets')
+      expect(File.socket?(socket_of(program))).to be(true)
+      program.say("go")
+      wait_until("the end") { !File.exist?(socket_of(program)) }
+    end
+
+    it "begins and ends with the configuration" do
+      program = listening(<<~RUBY, profiled: true)
+        puts "ready"
+        path = RperfPush::Native.control_path
+        RperfPush.shutdown
+        p [File.exist?(path), RperfPush::Native.control_path]
+        RperfPush.configure! { |config| config.control_socket = false }
+        p RperfPush::Native.control_path
+        RperfPush.configure! { |config| config.control_socket = "#{tmpdir}/own.sock" }
+        p RperfPush::Native.control_path
+        p RperfPush.configure { |config| config.control_socket = "relative" }
+      RUBY
+      expect(Array.new(4) { program.line }).to eq(["[false, nil]", "nil", "#{tmpdir}/own.sock".inspect, "false"])
+      expect(program.log).to include('control_socket must be an absolute path, auto or false, got "relative"')
+    end
+
+    it "is another one in each forked child" do
+      program = listening(<<~RUBY)
+        children = Array.new(2) { fork { sleep } }
+        grandchild = IO.popen("-") { |pipe| pipe ? pipe.gets : (puts "1"; exit!) }
+        puts "ready", children.join(" ")
+        at_exit { Process.kill(:KILL, *children) }
+        loop { Math.sqrt(2) }
+      RUBY
+      children = program.line.split.map(&:to_i)
+      pids = wait_until("the children's sockets") do
+        found = JSON.parse(command("ps", "--json").out).map { |one| one["pid"] }
+        found if (children - found).empty?
+      end
+      expect(pids).to include(program.pid)
+    ensure
+      program&.stop(:TERM)
+    end
+  end
+
+  it "explains a Puma with an endless regexp in one of its threads" do
+    File.write("#{tmpdir}/config.ru", <<~'RUBY')
+      require "rperf_push/control"
+      run lambda { |env|
+        if env["PATH_INFO"] == "/endless"
+          ("a" * 60 + "b").match(/^(a|a)*\1$/)
+        end
+        [200, {}, ["ok"]]
+      }
+    RUBY
+    server = HeldPort.new
+    log = "#{tmpdir}/puma.log"
+    pid = Process.spawn({ "RPERF_PUSH_CONTROL_SOCKET" => sockets }, RbConfig.ruby, "-I", RubyProgram::LIB, "-S", "puma", "-b", "tcp://127.0.0.1:#{server}",
+                        "-t", "3:3", "#{tmpdir}/config.ru", out: log, err: log)
+    wait_until("Puma", timeout: 60) { TCPSocket.new("127.0.0.1", server.number).close || true rescue nil }
+    stuck = TCPSocket.new("127.0.0.1", server.number).tap { |socket| socket.write("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n") }
+    document = wait_until("the regexp", timeout: 60) do
+      found = RperfPush::ControlClient.new("#{sockets}/#{pid}.sock").ask("stacks")
+      found if found["threads"].any? { |one| one["stack"].any? { |name, _, line| name == "String#match" && line.zero? } }
+    end
+    expect(document["complete"]).to be(true)
+    regexp = document["threads"].find { |one| one["stack"].any? { |name,| name == "String#match" } }
+    expect(regexp["stack"].map { |_, path, line| [File.basename(path), line] }).to include(["config.ru", 4])
+    expect(document["threads"].map { |one| one["name"] }.join(" ")).to match(/puma srv tp/)
+  ensure
+    stuck&.close
+    Process.kill(:KILL, pid) && Process.wait(pid) if pid
+  end
+end

@@ -1,0 +1,422 @@
+/* test_time_shares.c - what profiles show of simulated threads, held against the truth: places, states, labels. */
+#include "simulated_threads.h"
+
+static void add_phase(pattern *p, phase next)
+{
+    CHECK(p->count < PHASES);
+    p->phases[p->count++] = next;
+}
+
+/* A stint in so many equal pieces, each at a place of its own. */
+static void add_stint(pattern *p, uint8_t place, unsigned pieces, uint64_t ns)
+{
+    for (unsigned i = 0; i < pieces; i++) {
+        add_phase(p, (phase){RPP_STATE_RUNNING, (uint8_t)(place + i), 0, false, false, ns / pieces, ns / pieces});
+    }
+}
+
+static void add_wait(pattern *p, uint8_t place, bool burns, uint64_t from_ns, uint64_t to_ns)
+{
+    add_phase(p, (phase){RPP_STATE_BLOCKED, place, 0, false, burns, from_ns, to_ns});
+}
+
+static void check_stints(uint64_t period_ns, uint64_t tick_ns, double stint_ms, unsigned threads, unsigned pieces)
+{
+    static pattern patterns[16];
+    static sim_world world;
+    memset(patterns, 0, sizeof patterns);
+    for (unsigned i = 0; i < threads; i++) {
+        add_wait(&patterns[i], 40, false, MS(2), MS(6));
+        add_stint(&patterns[i], 0, pieces, MS(stint_ms));
+    }
+    sim_world_init(&world, 1 + period_ns + tick_ns, period_ns, tick_ns);
+    if (world.window_ns > MS(10000)) world.window_ns = MS(10000);
+    sim_run(&world, patterns, threads, 10);
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+/* As a request does between its queries. */
+TEST(pieces_of_a_stint_after_a_nap)
+{
+    static const double stints_ms[] = {0.3, 1.2, 4.8, 15};
+    static const uint64_t periods_ns[] = {MS(1), MS(5.025), MS(10.1), MS(100)}, ticks_ns[] = {MS(1), MS(4), MS(10)};
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned j = 0; j < 4; j++) {
+            for (unsigned k = 0; k < 3; k++) check_stints(periods_ns[j], ticks_ns[k], stints_ms[i], 1 + j % 2 * 7, 4);
+        }
+    }
+}
+
+/* What this replaced: the first tick after a due time takes all that was burnt since the last one. These tests would not have
+ * let it pass. */
+TEST(a_due_time_and_gathered_weight_would_fail_here)
+{
+    static sim_world world;
+    sim_world_init(&world, 2, MS(5.025), MS(4));
+    double seen[4] = {0}, cpu = 0, taken = 0, due = 0;
+    uint64_t now = 0;
+    for (int stint = 0; stint < 100000; stint++) {
+        now += MS(2) + sim_random(&world, MS(4));
+        for (uint64_t tick = now / MS(4) * MS(4) + MS(4); tick <= now + MS(4.8); tick += MS(4)) {
+            double at = cpu + (double)(tick - now);
+            if (at < due) continue;
+            seen[(tick - now - 1) / MS(1.2)] += at - taken;
+            taken = at;
+            due = at + 5.025e6 * (0.75 + (double)sim_random(&world, 1000) / 2000);
+        }
+        now += MS(4.8);
+        cpu += 4.8e6;
+    }
+    unsigned wrong = 0;
+    for (int i = 0; i < 4; i++) wrong += !sim_is_near(seen[i], cpu / 4, sim_allowed(cpu / 4, MS(5.025), 4));
+    CHECK(wrong >= 2);
+    CHECK(seen[0] < 0.7 * cpu / 4);
+    sim_world_destroy(&world);
+}
+
+TEST(twelve_pieces_of_a_stint_of_one_thread_and_of_many)
+{
+    for (unsigned threads = 1; threads <= 8; threads *= 8) check_stints(MS(10.1), MS(4), 4.8, threads, 12);
+}
+
+/* Sixty threads, each now and then an act of 3, 1 or 0.3 ms. */
+TEST(small_acts_of_many_threads)
+{
+    static pattern patterns[60];
+    static sim_world world;
+    static const double acts_ms[] = {3, 1, 0.3};
+    memset(patterns, 0, sizeof patterns);
+    for (unsigned i = 0; i < 60; i++) {
+        for (unsigned act = 0; act < 3; act++) {
+            add_wait(&patterns[i], 40, false, MS(50), MS(350));
+            add_stint(&patterns[i], (uint8_t)act, 1, MS(acts_ms[act]));
+        }
+    }
+    sim_world_init(&world, 5, MS(10.1), MS(4));
+    sim_run(&world, patterns, 60, 60);
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+/* Act 0 in every window; act 1, far larger, in some only. Each window of a thread has few draws, or none. */
+TEST(small_steady_acts_beside_large_rare_ones)
+{
+    static const double loads[] = {0.5, 1, 2, 5}; /* ticks' worth a window */
+    for (unsigned i = 0; i < 4; i++) {
+        static pattern patterns[20];
+        static sim_world world;
+        memset(patterns, 0, sizeof patterns);
+        uint64_t worth_ns = (uint64_t)(MS(10) * loads[i]);
+        for (unsigned t = 0; t < 20; t++) {
+            for (unsigned w = 0; w < 10; w++) {
+                add_stint(&patterns[t], 0, 1, worth_ns / 5);
+                if (w == t % 10) add_stint(&patterns[t], 1, 1, worth_ns * 8);
+                add_wait(&patterns[t], 40, false, MS(900), MS(1100));
+            }
+        }
+        sim_world_init(&world, 7, MS(10), MS(4));
+        world.window_ns = MS(1000);
+        sim_run(&world, patterns, 20, 1500);
+        sim_check(&world);
+        sim_world_destroy(&world);
+    }
+}
+
+/* --- threads that live for one piece of work --- */
+
+static void live_and_die(sim_world *world, const pattern *p, uint64_t now_ns, uint64_t life_ns)
+{
+    static sim_thread t;
+    sim_thread_start(&t, world, p, now_ns);
+    sim_run_until(&t, now_ns + life_ns);
+    sim_thread_end(&t);
+}
+
+TEST(threads_that_live_for_one_piece_of_work)
+{
+    static const double lives_ms[] = {0.3, 1, 2, 5, 8, 20};
+    for (unsigned i = 0; i < 6; i++) {
+        static sim_world world;
+        pattern p = {.count = 0};
+        add_stint(&p, 0, 4, MS(lives_ms[i]));
+        sim_world_init(&world, 11, MS(10.1), MS(4));
+        for (unsigned w = 0; w < 300; w++) {
+            for (unsigned n = 0; n < 200; n++) {
+                live_and_die(&world, &p, w * MS(1000) + sim_random(&world, MS(900)), MS(lives_ms[i]));
+            }
+            sim_seal(&world, w == 299);
+        }
+        sim_check(&world);
+        sim_world_destroy(&world);
+    }
+}
+
+/* Half of the CPU time in threads of 20 ms, half in threads of 0.5 ms; and one that is always there. */
+TEST(short_lives_beside_long_ones)
+{
+    static sim_world world;
+    static sim_thread steady;
+    pattern longer = {.count = 0}, shorter = {.count = 0}, always = {.count = 0};
+    add_stint(&longer, 0, 1, MS(20));
+    add_stint(&shorter, 1, 1, MS(0.5));
+    add_stint(&always, 2, 2, MS(3));
+    add_wait(&always, 40, false, MS(1), MS(2));
+    sim_world_init(&world, 12, MS(10.1), MS(4));
+    sim_thread_start(&steady, &world, &always, 0);
+    for (unsigned w = 0; w < 400; w++) {
+        for (unsigned n = 0; n < 410; n++) {
+            bool is_long = n < 10;
+            live_and_die(&world, is_long ? &longer : &shorter, w * MS(1000) + sim_random(&world, MS(900)),
+                         is_long ? MS(20) : MS(0.5));
+        }
+        sim_run_until(&steady, (w + 1) * MS(1000));
+        sim_capture(&steady, rpp_ledger_bounded(&steady.ledger, (w + 1) * MS(1000)), steady.current.place);
+        sim_settle(&steady);
+        sim_seal(&world, w == 399);
+    }
+    sim_thread_end(&steady);
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+/* --- CPU time off the GVL, and its neighbours --- */
+
+/* zlib, a nap, a burn in Ruby: each keeps its own CPU time, to 2 %. */
+static void check_neighbours(double burn_ms, double nap_ms, double run_ms, uint64_t seed)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    add_wait(&p, 40, true, MS(burn_ms), MS(burn_ms));
+    add_stint(&p, 0, 1, MS(run_ms / 10));
+    add_wait(&p, 41, false, MS(nap_ms), MS(nap_ms * 1.2));
+    add_stint(&p, 1, 2, MS(run_ms));
+    sim_world_init(&world, seed, MS(10.1), MS(4));
+    sim_run(&world, &p, 1, 5);
+    sim_check(&world);
+    double nap_cpu = world.seen.cpu_ns[41][RPP_STATE_BLOCKED], all = world.is.cpu_ns[40][RPP_STATE_BLOCKED];
+    if (nap_cpu > 0.02 * all) {
+        FAIL("of %.0f ms burnt off the GVL, %.0f show at a nap (%g, %g, %g)", all / 1e6, nap_cpu / 1e6, burn_ms, nap_ms,
+             run_ms);
+    }
+    sim_world_destroy(&world);
+}
+
+TEST(cpu_time_off_the_gvl_stays_with_the_wait_it_was_burnt_in)
+{
+    static const double lengths_ms[] = {0.05, 0.1, 0.3, 2, 20};
+    for (unsigned burn = 0; burn < 5; burn++) {
+        for (unsigned nap = 0; nap < 5; nap++) {
+            for (unsigned run = 0; run < 3; run++) {
+                check_neighbours(lengths_ms[burn], lengths_ms[nap], lengths_ms[run + 1], 1 + burn * 25 + nap * 5 + run);
+            }
+        }
+    }
+}
+
+/* Too short to be read each: a coin chooses those that are. In lockstep, so that no other rule finds both. */
+TEST(shortest_waits_in_lockstep_have_their_own)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    add_wait(&p, 40, true, US(15), US(15));
+    add_stint(&p, 0, 1, US(10));
+    add_wait(&p, 41, true, US(6), US(6));
+    add_stint(&p, 1, 1, US(10));
+    add_wait(&p, 42, false, US(12), US(12));
+    add_stint(&p, 2, 1, US(10));
+    sim_world_init(&world, 3, MS(1), MS(1));
+    sim_run(&world, &p, 1, 60);
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+static void add_short_waits(pattern *p, uint8_t place, bool burns, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        add_wait(p, place, burns, US(15), US(15));
+        add_stint(p, 0, 1, US(4));
+    }
+}
+
+/* Short waits weigh what they burn, and neither give theirs to a long one nor take of it. */
+TEST(short_waits_beside_long_ones)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    add_short_waits(&p, 40, true, 20);
+    add_wait(&p, 41, false, MS(1), MS(1));
+    add_short_waits(&p, 42, false, 15);
+    add_wait(&p, 43, true, MS(1), MS(1));
+    add_stint(&p, 1, 1, MS(1));
+    add_wait(&p, 44, true, MS(1), MS(1));
+    sim_world_init(&world, 13, MS(2), MS(4));
+    sim_run(&world, &p, 1, 150);
+    sim_check(&world);
+    double nap_cpu = world.seen.cpu_ns[41][RPP_STATE_BLOCKED];
+    CHECK(nap_cpu < 0.02 * world.is.cpu_ns[40][RPP_STATE_BLOCKED]);
+    sim_world_destroy(&world);
+}
+
+/* --- labels --- */
+
+TEST(labels_in_turn_leave_methods_alone)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    for (unsigned i = 1; i < SETS; i++) {
+        add_phase(&p, (phase){RPP_STATE_RUNNING, 0, (uint8_t)i, false, false, MS(1.5), MS(1.5)});
+        add_phase(&p,
+                  (phase){RPP_STATE_RUNNING, 1, (uint8_t)i, false, false, US(15), US(15)}); /* the one that relabels */
+    }
+    sim_world_init(&world, 4, MS(10.1), MS(4));
+    world.deferred[1] = 0.2;
+    sim_run(&world, &p, 1, 200);
+    sim_check(&world);
+    CHECK(world.seen.cpu_ns[1][RPP_STATE_RUNNING] < 0.013 * world.seen.all_cpu_ns);
+    sim_world_destroy(&world);
+}
+
+/* A method in which half of all ticks find somebody at work on the ledger. */
+TEST(a_tick_that_must_wait_is_not_lost)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    add_wait(&p, 40, false, MS(1), MS(3));
+    add_stint(&p, 0, 4, MS(6));
+    sim_world_init(&world, 6, MS(10.1), MS(4));
+    world.deferred[0] = 0.2;
+    world.deferred[2] = 0.5;
+    sim_run(&world, &p, 1, 400);
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+/* --- gaps: preempted, or asleep with the GVL in its hands --- */
+
+TEST(a_long_gap_belongs_to_the_act_that_ends_it)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    add_stint(&p, 0, 1, MS(5));
+    add_phase(&p, (phase){RPP_STATE_RUNNING, 1, 0, true, false, MS(30), MS(50)});
+    add_wait(&p, 1, false, MS(1), MS(2)); /* the act that slept releases the GVL */
+    add_stint(&p, 2, 1, MS(5));
+    add_wait(&p, 40, false, MS(1), MS(2));
+    sim_world_init(&world, 8, MS(10.1), MS(4));
+    sim_run(&world, &p, 1, 100);
+    double cpu = world.seen.cpu_ns[1][RPP_STATE_RUNNING], wall = world.seen.wall_ns[1][RPP_STATE_RUNNING];
+    CHECK(sim_is_near(wall - cpu, world.is.wall_ns[1][RPP_STATE_RUNNING], MS(100)));
+    CHECK(cpu < MS(1)); /* where windows end */
+    for (unsigned place = 0; place <= 2; place += 2) {
+        double in_cpu = world.seen.cpu_ns[place][RPP_STATE_RUNNING],
+               in_wall = world.seen.wall_ns[place][RPP_STATE_RUNNING];
+        if (!sim_is_near(in_wall, in_cpu, MS(50)))
+            FAIL("place %u: %.3f ms of wall time, %.3f of CPU time", place, in_wall / 1e6, in_cpu / 1e6);
+    }
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+/* Preempted for 2 ms in every stint of 6, never in those of 1. */
+TEST(short_gaps_are_drawn_where_they_are)
+{
+    static pattern p;
+    static sim_world world;
+    memset(&p, 0, sizeof p);
+    add_stint(&p, 0, 1, MS(3));
+    add_phase(&p, (phase){RPP_STATE_RUNNING, 0, 0, true, false, MS(1), MS(3)});
+    add_stint(&p, 0, 1, MS(3));
+    add_wait(&p, 0, false, MS(2), MS(6));
+    add_stint(&p, 1, 1, MS(1));
+    add_wait(&p, 1, false, MS(2), MS(6));
+    sim_world_init(&world, 9, MS(10.1), MS(4));
+    sim_run(&world, &p, 1, 200);
+    double gap[2], is = world.is.wall_ns[0][RPP_STATE_RUNNING] - world.is.cpu_ns[0][RPP_STATE_RUNNING];
+    for (unsigned place = 0; place < 2; place++) {
+        gap[place] = world.seen.wall_ns[place][RPP_STATE_RUNNING] - world.seen.cpu_ns[place][RPP_STATE_RUNNING];
+    }
+    CHECK(sim_is_near(gap[0], is, 0.03 * is));
+    CHECK(sim_is_near(gap[1], 0, 0.01 * is));
+    sim_check(&world);
+    sim_world_destroy(&world);
+}
+
+/* --- thousands of patterns --- */
+
+static uint64_t some_length_ns(sim_world *world)
+{
+    static const uint64_t about_ns[] = {US(20), US(100), US(300), MS(1), MS(3), MS(8), MS(20)};
+    uint64_t about = about_ns[sim_random(world, 7)];
+    return about / 2 + sim_random(world, about);
+}
+
+static rpp_state some_state(sim_world *world)
+{
+    static const rpp_state states[] = {RPP_STATE_RUNNING,    RPP_STATE_RUNNING,    RPP_STATE_RUNNING,
+                                       RPP_STATE_BLOCKED,    RPP_STATE_BLOCKED,    RPP_STATE_WAITING,
+                                       RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
+    return states[sim_random(world, 8)];
+}
+
+static void draw_pattern(sim_world *world, pattern *p)
+{
+    memset(p, 0, sizeof *p);
+    unsigned count = 2 + (unsigned)sim_random(world, 11);
+    p->shuffled = sim_random(world, 4) == 0;
+    add_stint(p, (uint8_t)sim_random(world, 12), 1, some_length_ns(world));
+    for (unsigned i = 0; i < count; i++) {
+        phase next = {.state = some_state(world), .burns = sim_random(world, 3) == 0};
+        next.place = (uint8_t)(sim_random(world, 12) + (next.state == RPP_STATE_RUNNING ? 0 : 12));
+        next.labels = (uint8_t)sim_random(world, 4);
+        next.from_ns = some_length_ns(world);
+        next.to_ns = next.from_ns + sim_random(world, 2) * next.from_ns;
+        add_phase(p, next);
+    }
+}
+
+static void add_up(sim_truth *sum, const sim_truth *one)
+{
+    for (unsigned place = 0; place < PLACES; place++) {
+        for (unsigned state = 0; state < RPP_STATE_COUNT; state++) {
+            sum->cpu_ns[place][state] += one->cpu_ns[place][state];
+            sum->wall_ns[place][state] += one->wall_ns[place][state];
+        }
+    }
+    for (unsigned i = 0; i < SETS; i++) sum->label_ns[i] += one->label_ns[i];
+}
+
+/* One at a time chance hides a small fault; of all together it hides nothing. */
+static void check_patterns(unsigned from, unsigned to)
+{
+    static const uint64_t periods_ns[] = {MS(2), MS(5.025), MS(10.1), MS(20)}, ticks_ns[] = {MS(1), MS(4), MS(10)};
+    static sim_world world, all;
+    sim_world_init(&all, 1, MS(10.1), MS(4));
+    for (unsigned seed = from; seed < to; seed++) {
+        static pattern patterns[8];
+        sim_world_init(&world, seed, periods_ns[seed % 4], ticks_ns[seed % 3]);
+        world.window_ns = MS(500) + sim_random(&world, MS(3000));
+        for (unsigned place = 0; place < 12; place++) world.deferred[place] = sim_random(&world, 3) ? 0 : 0.2;
+        unsigned threads = 1 + (unsigned)sim_random(&world, 8);
+        for (unsigned i = 0; i < threads; i++) draw_pattern(&world, &patterns[i]);
+        sim_run(&world, patterns, threads, 3 + (unsigned)sim_random(&world, 5));
+        sim_check(&world);
+        add_up(&all.is, &world.is);
+        add_up(&all.seen, &world.seen);
+        sim_world_destroy(&world);
+    }
+    all.stand_in_ns = MS(1000); /* of minutes at each place */
+    sim_check_shares(&all);
+    sim_world_destroy(&all);
+}
+
+TEST(thousands_of_patterns)
+{
+    check_patterns(1, 700);
+}

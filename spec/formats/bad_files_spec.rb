@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+
+# Files that are wrong, or meant to do harm: one line that names the file, and memory in proportion.
+RSpec.describe "RperfPush.load" do
+  include TemporaryFolder
+
+  def failure_of(bytes)
+    File.binwrite(path = "#{tmpdir}/bad", bytes)
+    RperfPush.load(path)
+    nil
+  rescue RperfPush::FormatError => e
+    expect(e.message.lines.size).to eq(1)
+    e.message.delete_prefix("#{path}: ")
+  end
+
+  whole = RperfPush::PProf.encode(mode: :cpu, frequency: 1, aggregated_samples: [[[["a.rb", "a"]], 1, 1, 0]], label_sets: [{}])
+
+  {
+    "nothing" => ["", "is empty"],
+    "any bytes" => ["\x00\x01\x02\xFF" * 20, "pprof: not valid"],
+    "text" => ["This is no profile at all.\n", "pprof: not valid"],
+    "half a gzip" => [whole[0, whole.bytesize / 2], /\Anot a whole gzip file/],
+    "a gzip of nothing" => [Zlib.gzip(""), "pprof: not valid"],
+    "half a pprof" => [Zlib.gunzip(whole)[0..-8], "pprof: not valid"],
+    "JSON that is not UTF-8" => ["{\"a\xFF\":1,\"aggregated_samples\":[]}", "not valid JSON: not in UTF-8"],
+    "half a JSON" => ['{"mode":"cpu","aggregated_samples":[[', /\Anot valid JSON/],
+    "deep JSON" => ["{\"a\":#{"[" * 100_000}", /\Anot valid JSON: nesting/],
+    "another JSON" => ['{"a":1}', "no profile: it has no aggregated_samples"],
+    "samples that are none" => ['{"aggregated_samples":[1]}', "sample 0 is not [frames, weight, thread_seq, label_set_id]"],
+    "samples that are an object" => ['{"aggregated_samples":{"a":1}}', "no profile: it has no aggregated_samples"],
+    "a weight that is a text" => ['{"aggregated_samples":[[[],"1",1,0]]}', "sample 0 is not [frames, weight, thread_seq, label_set_id]"],
+    "a frame that is not there" => ['{"frames":[],"aggregated_samples":[[[0],1,1,0]]}', "sample 0 has no frame 0"],
+    "a place that is no number" => ['{"frames":[["a","b"]],"aggregated_samples":[[[0.5],1,1,0]]}', "sample 0 has no frame 0.5"],
+    "a frame without a label" => ['{"aggregated_samples":[[[["a.rb"]],1,1,0]]}',
+                                  'a frame must be [path, label] or [path, label, line], got ["a.rb"]'],
+    "label sets that are none" => ['{"aggregated_samples":[],"label_sets":[1]}', "label_sets must be a list of objects"],
+    "a mode that is none" => ['{"aggregated_samples":[],"mode":{"a":1}}', "mode must be a text"],
+    "a mode with nothing in it" => ['{"aggregated_samples":[],"mode":[null]}', "mode must be a text"]
+  }.each do |name, (bytes, message)|
+    it "refuses #{name}" do
+      expect(failure_of(bytes)).to message.is_a?(Regexp) ? match(message) : eq(message)
+    end
+  end
+
+  it "names a file that is not there, and a folder" do
+    expect { RperfPush.load("#{tmpdir}/none") }.to raise_error(RperfPush::FormatError, "#{tmpdir}/none: No such file or directory")
+    expect { RperfPush.load(tmpdir) }.to raise_error(RperfPush::FormatError, "#{tmpdir}: is a directory")
+  end
+
+  it "stops unpacking at a limit" do
+    bomb = Zlib.gzip("\0" * (4 * 1024 * 1024))
+    expect { RperfPush::Formats.unpacked(bomb, "bomb", max_bytes: 1024 * 1024) }
+      .to raise_error(RperfPush::FormatError, "bomb: larger than 1 MiB uncompressed")
+  end
+
+  it "refuses or reads whatever became of a byte of a pprof, and stays alive" do
+    raw = Zlib.gunzip(whole)
+    raw.bytesize.times do |at|
+      [0x00, 0x7F, 0xFF].each do |byte|
+        changed = raw.dup.tap { |bytes| bytes.setbyte(at, byte) }
+        RperfPush::Formats.decode(changed, "changed")
+      rescue RperfPush::FormatError
+        nil
+      end
+    end
+  end
+
+  it "refuses or reads whatever became of a byte of a JSON file" do
+    raw = Zlib.gunzip(whole)
+    text = RperfPush::JSONFile.encode(RperfPush::Formats.decode(raw, "whole")).b
+    text.bytesize.times do |at|
+      ["\x00", "\xFF", "\"", "}", "9"].each do |byte|
+        changed = text.dup.tap { |bytes| bytes[at] = byte.b }
+        RperfPush::JSONFile.head(changed)
+        data = RperfPush::Formats.decode(changed, "changed")
+        data[:label_sets].size
+      rescue RperfPush::FormatError
+        nil
+      end
+    end
+  end
+
+  # Written by rperf 0.11.1 itself, shortened.
+  it "reads rperf's files" do
+    File.write(path = "#{tmpdir}/rperf.json", <<~JSON)
+      {"meta":{"format_version":1,"rperf_version":"0.11.1","mode":"wall"},"summary":{"total_ms":454.9},"mode":"wall",
+      "frequency":1000,"trigger_count":425,"sampling_count":129,"aggregated_samples":[
+      [[["<C method>","Kernel#sleep"],["mixed.rb","Object#io_work"],["mixed.rb","<main>"]],262649997,1,1],
+      [[["mixed.rb","Object#cpu_work"],["mixed.rb","<main>"]],114724776,1,0]],
+      "label_sets":[{},{"%GVL":"blocked"}],"rperf_version":"0.11.1","pid":2713,"ppid":2706}
+    JSON
+    data = RperfPush.load(path)
+    expect(data).to include(mode: :wall, frequency: 1000, label_sets: [{}, { "%GVL": "blocked" }])
+    expect(data[:aggregated_samples].first).to eq(
+      [[["<C method>", "Kernel#sleep"], ["mixed.rb", "Object#io_work"], ["mixed.rb", "<main>"]], 262_649_997, 1, 1]
+    )
+  end
+end

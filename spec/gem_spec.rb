@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require "etc"
+require "fileutils"
+require "rperf_push/version"
+require_relative "support/pprof_profile"
+
+# The gem as it is packed and installed, in a copy of the checkout and without what Bundler has put into the environment.
+# Optimizing the code takes long, and shows nothing here.
+RSpec.describe "The gem" do
+  root = File.expand_path("..", __dir__)
+  unset = ENV.keys.grep(/\A(?:BUNDLER?_|GEM_|RUBY|RPERF_PUSH_|PYROSCOPE_)/).to_h { |name| [name, nil] }
+  clean = { **unset, "MAKEFLAGS" => "-j#{Etc.nprocessors} optflags=-O0" }
+
+  before(:context) do
+    @folder = Dir.mktmpdir("rperf-push-gem-")
+    @copy = "#{@folder}/checkout"
+    Dir.mkdir(@copy)
+    pack = "git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- -cf - | tar -C \"$0\" -xf -"
+    system("bash", "-o", "pipefail", "-c", pack, @copy, chdir: root, exception: true)
+  end
+
+  after(:context) { FileUtils.rm_rf(@folder) }
+
+  # @return [String] standard output
+  define_method(:run) do |*command, chdir: tmpdir, env: {}|
+    out, err, status = run_program(command, env: clean.merge(env), chdir:, timeout: 240)
+    expect(status).to be_success, "#{command.join(" ")}\n#{out}\n#{err}"
+    out
+  end
+
+  define_method(:ruby) { |*arguments, **options| run(RbConfig.ruby, *arguments, **options) }
+
+  # A program that has nothing of the checkout on its load path.
+  def profile(*command, **options)
+    code = <<~RUBY
+      require "rperf_push"
+      RperfPush.configure! { |config| config.directory = #{tmpdir.inspect}; config.application_name = "tiny" }
+      def tiny_work(till) = (nil while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < till)
+      tiny_work(Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + 0.3)
+      puts $LOADED_FEATURES.grep(/rperf_push/)
+    RUBY
+    loaded = ruby(*command, "-e", code, **options)
+    names = Dir["#{tmpdir}/tiny-*.pb.gz"].flat_map { |path| PprofProfile.read(path).samples.flat_map { |sample| sample.stack.map(&:name) } }
+    expect(names).to include("Object#tiny_work")
+    loaded
+  end
+
+  it "is found by its metadata: where it is at home, and files that are there" do
+    spec = Gem::Specification.load("#{root}/rperf-push.gemspec")
+    expect(File.read("#{root}/ext/rperf_push/core/delivery/exporter.c")).to include("\"#{spec.homepage}\"")
+    paths = spec.metadata.slice("changelog_uri", "documentation_uri", "source_code_uri").transform_values do |uri|
+      uri.delete_prefix("#{spec.homepage}/")[%r{\A(?:blob|tree)/main(.*)}, 1]
+    end
+    expect(paths.keys).to contain_exactly("changelog_uri", "documentation_uri", "source_code_uri")
+    expect(paths.values).to all(satisfy { |path| path && File.exist?("#{root}#{path}") })
+  end
+
+  it "is whole when it is built by hand: it generates its code where it is installed, and needs no Internet" do
+    ruby("-S", "gem", "build", "--strict", "rperf-push.gemspec", "--output", "#{tmpdir}/built.gem", chdir: @copy)
+    home = { "GEM_HOME" => "#{tmpdir}/home", "GEM_PATH" => "#{tmpdir}/home" }
+    ruby("-S", "gem", "install", "--local", "--no-document", "built.gem", env: home)
+    expect(ruby("#{tmpdir}/home/bin/rperf-push", "--version", env: home)).to eq("rperf-push #{RperfPush::VERSION}\n")
+    loaded = profile(env: home).lines
+    expect(loaded.size).to be > 10
+    expect(loaded).to all(start_with("#{tmpdir}/home/"))
+  end
+
+  it "comes from git, too" do
+    git = %w[git -c user.name=a -c user.email=a@b]
+    [%w[init -q], %w[add -A], %w[commit -q -m x]].each { |arguments| run(*git, *arguments, chdir: @copy) }
+    File.write("#{tmpdir}/Gemfile", "source Gem.default_sources.first\ngem 'rperf-push', git: 'file://#{@copy}'\n")
+    home = { "BUNDLE_PATH" => "#{tmpdir}/home", "BUNDLE_APP_CONFIG" => "#{tmpdir}/config", "BUNDLE_GEMFILE" => "#{tmpdir}/Gemfile" }
+    ruby("-S", "bundle", "install", "--local", env: home)
+    expect(ruby("-S", "bundle", "exec", "rperf-push", "--version", env: home)).to eq("rperf-push #{RperfPush::VERSION}\n")
+    expect(profile("-rbundler/setup", env: home).lines).to all(start_with("#{tmpdir}/home/"))
+  end
+
+  # All programs of the machine but these.
+  define_method(:path_without) do |pattern|
+    bin = "#{tmpdir}/bin"
+    Dir.mkdir(bin)
+    ENV.fetch("PATH").split(":").reverse.each do |folder|
+      Dir.glob("#{folder}/*").each { |file| FileUtils.ln_sf(file, bin) unless File.basename(file).match?(pattern) }
+    end
+    bin
+  end
+
+  { "nanopb" => /\A(?:nanopb|protoc-gen-nanopb)/, "protoc" => /\Aprotoc\z/ }.each do |missing, pattern|
+    it "says in one line that #{missing} is missing where code has to be generated" do
+      _, err, status = run_program([RbConfig.ruby, "#{@copy}/ext/rperf_push/extconf.rb"],
+                                   env: clean.merge("PATH" => path_without(pattern)), chdir: tmpdir)
+      expect(status).not_to be_success
+      expect(err.lines.first).to match(/\Arperf-push: no code was generated from proto\/: .*#{missing}/)
+    end
+  end
+
+  it "says why its library cannot be loaded, and not that there is none" do
+    FileUtils.cp_r("#{root}/lib", "#{tmpdir}/lib")
+    Dir["#{tmpdir}/lib/rperf_push/[0-9]*/*.so"].each { |path| File.write(path, "cut") }
+    _, err, = run_program([RbConfig.ruby, "-I", "#{tmpdir}/lib", "-r", "rperf_push", "-e", ""], env: clean)
+    expect(err).to include("rperf_push/#{RUBY_VERSION[/\d+\.\d+/]}/rperf_push.so (LoadError)")
+  end
+end

@@ -1,0 +1,221 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require "rperf_push/live_feed"
+require "rperf_push/cli"
+require "rperf_push/cli/page_server"
+require "rperf_push/page_app"
+require "net/http"
+require_relative "../support/chromium"
+require_relative "../support/listening_process"
+
+# The page that grows while processes run: what it draws is what they did, and where they are.
+RSpec.describe "rperf-push live" do
+  include CommandLine
+
+  before(:context) { @browser = Chromium.new }
+  after(:context) { @browser&.quit }
+  after { @programs&.each(&:stop) }
+
+  attr_reader :browser
+
+  let(:sockets) { "#{tmpdir}/sockets" }
+  let(:env) { { "RPERF_PUSH_CONTROL_SOCKET" => sockets } }
+
+  # Burns CPU time when it is told to, in the method that it is told. One thread sleeps for good, another one again and again.
+  WORKER = <<~RUBY
+    class Worker
+      def wait = sleep
+      def tick = loop { sleep 0.02 }
+      def burn(seconds)
+        began = clock
+        nil while clock - began < seconds
+        clock - began
+      end
+      def first = burn(0.5)
+      def second = burn(0.3)
+      def clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+    end
+    worker = Worker.new
+    Thread.new { worker.wait }
+    Thread.new { worker.tick }
+    puts "ready"
+    while (method = gets) do puts worker.public_send(method.chomp) end
+  RUBY
+
+  def working(service: nil)
+    settings = { "RPERF_PUSH_APPLICATION_NAME" => service }.compact
+    program = ListeningProcess.new(sockets, WORKER, profiles: ("#{tmpdir}/profiles" if service), env: settings)
+    (@programs ||= []) << program
+    program
+  end
+
+  def live(*arguments, &) = serving("live", *arguments, env:, &)
+
+  def threads = browser.rows("#threads")
+  def thread_in(method) = threads.find { |row| row[3].include?(method) }
+  def lit = browser.run("[...document.querySelectorAll('g.frame.lit')].map((box) => box.getAttribute('name'))")
+
+  def until_recorded(*programs)
+    browser.until_true("the session") { programs.all? { |one| browser.text("#processes").include?("process #{one.pid} is recorded") } }
+  end
+
+  # @return [Float, nil] milliseconds with a method on the stack, whatever file it is in
+  def total(method)
+    amounts = browser.rows.filter_map { |row| row[2].split if row[4] == method }
+    amounts.sum { |number, unit| number.to_f * { "s" => 1e3, "ms" => 1, "µs" => 1e-3, "ns" => 1e-6 }.fetch(unit) } if amounts.any?
+  end
+
+  # @return [Float] milliseconds that it burnt
+  def burn(program, method)
+    program.say(method)
+    program.line.to_f * 1000
+  end
+
+  it "lights where each thread is: one that sleeps at its sleep" do
+    program = working
+    live(program.pid.to_s) do |url|
+      browser.show(url, view: "flame", value: "wall")
+      row = browser.until_true("the thread that sleeps") { thread_in("Worker#wait") }
+      expect(row[0]).to eq(program.pid.to_s)
+      expect(row[2..]).to match(["blocked", start_with("Kernel#sleep ← Worker#wait")])
+      browser.until_true("its box to be lit") { lit.include?("Kernel#sleep") }
+      expect(lit).not_to include("Worker#wait")
+      browser.run("[...document.querySelectorAll('#threads tr')].find((row) => row.innerText.includes('Worker#wait')).querySelectorAll('button')[1].click()")
+      browser.until_true("only this thread") { browser.boxes.keys.grep(/Worker/) == ["Worker#wait"] }
+
+      browser.show(url, view: "tree", value: "wall")
+      browser.until_true("a row of the tree to be lit") { browser.run("document.querySelectorAll('table.calls tr.lit').length").positive? }
+      expect(browser.requests).to all(start_with("http://127.0.0.1:").or(start_with("data:")).or(start_with("about:")))
+    end
+  end
+
+  it "grows by what a method burns, holds still while it is paused, and begins anew" do
+    program = working
+    live(program.pid.to_s) do |url|
+      browser.show(url, view: "table", value: "cpu")
+      until_recorded(program)
+      burnt = burn(program, "first")
+      browser.until_true("what was burnt") { total("Worker#first").to_f > burnt * 0.7 }
+      burnt += burn(program, "first")
+      browser.until_true("more of it") { total("Worker#first") > burnt * 0.7 }
+      expect(total("Worker#first")).to be_between(burnt * 0.7, burnt * 1.2)
+
+      browser.click("#pause")
+      meanwhile = burn(program, "second")
+      sleep 0.5 # five updates: were it not paused it would be seen
+      expect(total("Worker#second")).to be_nil
+      browser.click("#pause")
+      browser.until_true("what came meanwhile") { total("Worker#second").to_f > meanwhile * 0.7 }
+
+      browser.click("#clear")
+      browser.until_true("the beginning") { total("Worker#first").nil? && total("Worker#second").nil? }
+      burn(program, "second")
+      browser.until_true("what comes then") { total("Worker#second").to_f > 150 }
+      expect(total("Worker#first")).to be_nil
+    end
+  end
+
+  it "shows the processes of a service as one, also those that come later, and what was when one has ended" do
+    first = working(service: "shop")
+    working(service: "another")
+    live("--service", "shop") do |url|
+      browser.show(url, view: "flame", value: "wall", tagroot: "%pid")
+      browser.until_true("the first process") { browser.boxes.key?("[%pid: #{first.pid}]") }
+      second = working(service: "shop")
+      browser.until_true("the second process") { browser.boxes.key?("[%pid: #{second.pid}]") }
+      browser.until_true("threads of both") { threads.map(&:first).uniq.sort == [first, second].map { |one| one.pid.to_s }.sort }
+      browser.show(url, view: "table", value: "cpu")
+      until_recorded(first, second)
+      burnt = [first, second].sum { |program| burn(program, "first") }
+      browser.until_true("what both burnt") { total("Worker#first").to_f > burnt * 0.7 }
+
+      second.stop
+      browser.until_true("its end") { browser.text("#processes").include?("process #{second.pid} is not recorded any more: the process has gone") }
+      browser.until_true("its threads to go") { threads.map(&:first).uniq == [first.pid.to_s] }
+      expect(total("Worker#first")).to be > burnt * 0.7
+    end
+  end
+
+  it "ends its session in the process when the command ends, and says so on the page" do
+    program = working
+    live(program.pid.to_s) do |url|
+      browser.show(url)
+      browser.until_true("a thread") { threads.any? }
+    end
+    browser.until_true("what the page says") { browser.text(".problems").include?("the command has ended") }
+    client = RperfPush::ControlClient.new("#{sockets}/#{program.pid}.sock")
+    wait_until("another session", timeout: 30) do
+      client.connect("record") { |stream| stream.read.first == :document }
+    rescue RperfPush::ControlClient::Refused
+      nil
+    end
+  end
+
+  it "says in a line what is wrong" do
+    { [] => "live needs the pid of a process, or --service NAME; rperf-push ps lists both", ["--service", "x", "1"] => "live takes pids or --service, not both",
+      ["--interval", "9", "1"] => "live: interval must be from 0.05 to 5.0 seconds, got 9", ["x"] => "live: \"x\" is no pid" }.each do |arguments, message|
+      expect { expect(RperfPush::CLI.run(["live", *arguments])).to eq(1) }.to output("rperf-push: #{message}\n").to_stderr
+    end
+    expect(rperf_push("live", "--service", "x", env:).to_a).to eq(["", "rperf-push: live: no process of \"x\" listens; rperf-push ps lists those that do\n", 1])
+  end
+
+  describe RperfPush::LiveFeed do
+    def head(answer) = JSON.parse(answer.byteslice(5, answer.unpack1("N")))
+
+    # With windows of a real process.
+    def followed
+      feed = described_class.new(frequency: 99, mode: "cpu,wall", interval_ms: 50)
+      feed.follow(RperfPush::ControlClient.new("#{sockets}/#{working.pid}.sock"))
+      feed
+    end
+
+    def until_head(feed, since) = wait_until("an answer", timeout: 30) { head(feed.answer(since)).then { |one| one if yield one } }
+
+    it "keeps no more than is allowed, and tells who is slow how much was missed" do
+      stub_const("RperfPush::LiveFeed::BYTES_KEPT", 3000)
+      feed = followed
+      slow = until_head(feed, 1) { |one| one["lost"].positive? }
+      expect(slow["windows"].size).to be_between(1, 100)
+      expect(slow["next"]).to eq(1 + slow["lost"] + slow["windows"].size)
+      expect(head(feed.answer(0))["lost"]).to eq(0)
+    end
+
+    it "hands over in parts what is too much for one answer" do
+      stub_const("RperfPush::LiveFeed::ANSWER_BYTES", 1)
+      feed = followed
+      until_head(feed, 3) { |one| one["windows"].any? }
+      expect(head(feed.answer(1))).to include("next" => 2, "lost" => 0, "windows" => [include("at_ms")])
+    end
+  end
+
+  # 200 seconds with a millisecond each, as a feed has them.
+  recorded = Class.new do
+    def initialize(data)
+      @bytes = RperfPush::Formats.encode(data, "window.pb.gz")
+    end
+
+    def answer(since)
+      windows = since.zero? ? Array.new(200) { |second| { pid: 1, at_ms: (1_700_000_000 + second) * 1000 } } : []
+      head = { next: 201, lost: since.zero? ? 7 : 0, now_ms: 1_700_000_199_000, windows:, processes: [{ pid: 1, state: "recording", why: nil, seen_ms: 1_700_000_199_000 }] }
+      [JSON.generate(head), *([@bytes] * windows.size)].map { |bytes| [bytes.bytesize, "J"].pack("Na") + bytes.b }.join
+    end
+  end
+
+  it "joins seconds of long ago, loses nothing, and shows the totals of the last seconds" do
+    data = { mode: :cpu, values: { wall: [1_000_000] }, label_sets: [{}], aggregated_samples: [[[["a.rb", "A#a", 1], ["a.rb", "<main>", 2]], 1_000_000, 1, 0]] }
+    app = RperfPush::PageApp.new("recorded", -> { [] }, live: { feed: recorded.new(data), interval_ms: 100 })
+    server = RperfPush::CLI::PageServer.new(app, host: "127.0.0.1", port: 0)
+    serving = Thread.new { server.run }
+    browser.show(server.url, view: "table", value: "wall")
+    browser.until_true("all of it") { total("A#a") == 200 }
+    expect(browser.text("#processes")).to eq("process 1 is recorded; 7 updates were missed")
+    expect(threads).to eq([["1", "1", "running", "A#a ← <main>"]])
+    browser.show(server.url, view: "timeline", value: "wall")
+    browser.until_true("the timeline") { browser.run("document.querySelectorAll('th.tick').length").between?(60, 150) }
+    browser.show(server.url, view: "table", value: "wall", last: "5")
+    browser.until_true("the last seconds") { total("A#a") == 5 }
+  ensure
+    serving&.kill&.join
+  end
+end

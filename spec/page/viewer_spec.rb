@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require "rack/mock"
+require "rperf_push/viewer"
+require_relative "../support/bookshop"
+require_relative "../support/chromium"
+
+RSpec.describe "RperfPush::Viewer" do
+  work = <<~RUBY
+    require "rperf_push/viewer"
+    require "rack/mock"
+    def burn(name, seconds = 0.3) = RperfPush.label(part: name) { at = clock + seconds; nil until clock > at }
+    def clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+    def parts(viewer)
+      request = Rack::MockRequest.new(viewer)
+      files = JSON.parse(request.get("/rperf-push/profiles.json").body)["files"]
+      files.map do |file|
+        data = RperfPush::Formats.decode(request.get("/rperf-push/" + file["url"]).body.b, "snapshot")
+        RperfPush::Values.sums(data) { |set| set[:part] }.reject { |_, sum| sum.zero? }.keys.compact.sort
+      end
+    end
+    viewer = RperfPush::Viewer.new(nil)
+  RUBY
+
+  def answers(code)
+    out, err, status = run_ruby(code, gems: true)
+    expect([err, status.exitstatus]).to eq(["", 0])
+    out
+  end
+
+  it "has what was sampled since the last snapshot, with `configure` alone" do
+    out = answers(<<~RUBY)
+      #{work}
+      RperfPush.configure! { |config| config.backend, config.directory = :directory, #{tmpdir.dump} }
+      burn("a"); viewer.take_snapshot!
+      burn("b"); viewer.take_snapshot!
+      p parts(viewer)
+    RUBY
+    expect(out).to eq("[[\"a\"], [\"b\"]]\n")
+  end
+
+  it "leaves sessions of others as they are: none is cleared, none is kept from starting" do
+    out = answers(<<~RUBY)
+      #{work}
+      p RperfPush.snapshot, RperfPush.stop
+      burn("before")
+      RperfPush.start
+      burn("a"); viewer.take_snapshot!
+      burn("b"); viewer.take_snapshot!
+      p RperfPush::Values.sums(RperfPush.stop) { |set| set[:part] }.keys.compact.sort
+      burn("c"); viewer.take_snapshot!
+      p parts(viewer)
+    RUBY
+    expect(out).to eq("nil\nnil\n[\"a\", \"b\"]\n[[\"a\", \"before\"], [\"b\"], [\"c\"]]\n")
+  end
+
+  it "goes on in forked children" do
+    out = answers(<<~RUBY)
+      #{work}
+      burn("parent")
+      Process.wait(fork { burn("child"); viewer.take_snapshot!; p parts(viewer); $stdout.flush; exit!(0) })
+    RUBY
+    expect(out).to eq("[[\"child\"]]\n")
+  end
+
+  describe "as middleware" do
+    let(:app) { ->(env) { [200, {}, ["the application at #{env["PATH_INFO"]}"]] } }
+    let(:data) { { mode: :cpu, aggregated_samples: [[[["a.rb", "A#b", 1]], 1_000_000, 1, 0]], label_sets: [{}] } }
+    let(:variables) { %w[RAILS_ENV RACK_ENV].to_h { |name| [name, ENV.fetch(name, nil)] } }
+
+    before { variables && %w[RAILS_ENV RACK_ENV].each { |name| ENV.delete(name) } }
+
+    after do
+      ENV.update(variables)
+      RperfPush::Viewer.instance&.stop
+      RperfPush::Viewer.instance = nil
+    end
+
+    def get(viewer, path, **env) = Rack::MockRequest.new(viewer).get(path, env)
+
+    it "is below its path, and hands on the rest" do
+      viewer = RperfPush::Viewer.new(app)
+      expect(RperfPush::Viewer.instance).to equal(viewer)
+      expect(%w[/ /rperf-pushed /x/rperf-push].map { |path| get(viewer, path).body }).to all(start_with("the application at /"))
+      expect([get(viewer, "/rperf-push").body, get(viewer, "/rperf-push/").body]).to all(include('src="/rperf-push/page.js"'))
+      expect(get(RperfPush::Viewer.new(app, path: "/a/b"), "/a/b/").body).to include('data-root="/a/b/"')
+      expect { RperfPush::Viewer.new(app, path: "no") }.to raise_error(ArgumentError, /path must/)
+    end
+
+    it "keeps as many snapshots as asked for, the newest" do
+      viewer = RperfPush::Viewer.new(nil, path: "", max_snapshots: 2)
+      3.times { |second| viewer.add_snapshot(data.merge(start_time_ns: second * 1_000_000_000)) }
+      names = JSON.parse(get(viewer, "/profiles.json").body)["files"].map { |file| file["name"] }
+      expect(names).to eq([1, 2].map { |second| Time.at(second).strftime("%F %T") })
+      expect(get(viewer, "/files/0").status).to eq(200)
+      expect([get(viewer, "/files/2").status, get(viewer, "/source?path=#{__FILE__}").status]).to eq([404, 404])
+    end
+
+    it "shows nothing in production until it is told who may look" do
+      ENV["RACK_ENV"] = "production"
+      closed = get(RperfPush::Viewer.new(app), "/rperf-push/profiles.json")
+      expect([closed.status, closed.body]).to match([403, /allow: ->\(env\)/])
+      viewer = RperfPush::Viewer.new(app, allow: ->(env) { env["user"] == "admin" })
+      expect(%w[admin guest].map { |user| get(viewer, "/rperf-push/", "user" => user).status }).to eq([200, 403])
+    end
+  end
+
+  it "is seen in a Rails application by those whom its routes let in" do
+    File.write("#{tmpdir}/config.ru", <<~RUBY)
+      require "#{Bookshop::ROOT}/config/environment"
+      require "rperf_push/viewer"
+      viewer = RperfPush::Viewer.new(nil, path: "", allow: ->(_) { true })
+      Rails.application.routes.append do
+        constraints(->(request) { request.cookies["role"] == "admin" }) { mount viewer, at: "/profiles" }
+        get "/snapshot", to: ->(_) { [200, {}, [viewer.take_snapshot!.to_s]] }
+      end
+      Rails.application.reload_routes!
+      run Rails.application
+    RUBY
+    File.write("#{tmpdir}/puma.rb", <<~RUBY)
+      bind "tcp://127.0.0.1:\#{ENV.fetch("PORT")}"
+      directory "#{Bookshop::ROOT}"
+      rackup "#{tmpdir}/config.ru"
+      raise_exception_on_sigterm false
+    RUBY
+    shop = Bookshop.new(tmpdir, "RPERF_PUSH_ENABLED" => "false")
+    browser = Chromium.new
+    shop.serve(command: [RbConfig.ruby, "-S", "puma", "-C", "#{tmpdir}/puma.rb"]) do |url|
+      shop.wait("no snapshot was taken") { Array.new(5) { Net::HTTP.get(URI("#{url}/books/1")) } && Net::HTTP.get(URI("#{url}/snapshot")) == "true" }
+      expect(Net::HTTP.get_response(URI("#{url}/profiles")).code).to eq("404")
+      browser.cookie("role", "admin", "127.0.0.1")
+      expect(browser.show("#{url}/profiles", value: "wall").boxes.keys).to include("all", a_string_matching(/Puma/))
+    ensure
+      browser.quit # Puma waits for its connections
+    end
+  end
+end

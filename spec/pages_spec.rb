@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require "json"
+require "logger"
+require "rperf_push"
+require "yaml"
+
+# What a page tells people to write is written, and accepted.
+RSpec.describe "The page" do
+  page = ->(name) { File.read(File.expand_path("../docs/#{name}.md", __dir__)) }
+  blocks = ->(text, language) { text.scan(/^```#{language}\n(.*?)^```/m).flatten }
+
+  # @return [Hash{String => Object}] what the core makes of it
+  def settings_from(env)
+    code = <<~RUBY
+      RperfPush.configure! { |config| config.enabled = false }
+      given, texts = RperfPush::Configuration.new.over(RperfPush::Environment.new(ENV).texts)
+      puts JSON.generate(texts.transform_values(&:first))
+    RUBY
+    silence = ENV.keys.grep(/\A(?:RPERF_PUSH|PYROSCOPE|OTEL)_/).to_h { |name| [name, nil] }
+    out, err, status = run_ruby(code, env: silence.merge(env), arguments: %w[-r json])
+    expect([err, status.success?]).to eq(["", true])
+    JSON.parse(out)
+  end
+
+  # Assignments of variables; an option that does not exist would be passed over in silence.
+  def expect_known(env)
+    names = env.keys.grep(/\ARPERF_PUSH_/).map { |name| name.delete_prefix("RPERF_PUSH_").downcase }
+    expect(RperfPush::Configuration::OPTIONS).to include(*names)
+  end
+
+  describe "docs/production.md" do
+    text = page.("production")
+
+    it "sets variables that are options, to values that are accepted" do
+      named = text.scan(/\b(RPERF_PUSH_\w+)/).flatten.uniq.to_h { |name| [name, ""] }
+      expect_known(named)
+      environments = (blocks.(text, "sh") + blocks.(text, "ini")).map { |block| block.scan(/^(?:Environment=)?(RPERF_PUSH_\w+)=(.*)$/).to_h }
+      expect(environments.map(&:size)).to all(be >= 4)
+      environments.each do |env|
+        env["RPERF_PUSH_SPOOL_DIRECTORY"] &&= tmpdir
+        env["RPERF_PUSH_CONTROL_SOCKET"] &&= tmpdir
+        expect(settings_from(env)).to include(*env.keys.map { |name| name.delete_prefix("RPERF_PUSH_").downcase })
+      end
+    end
+
+    it "makes tags of what Kubernetes says of a pod" do
+      rows = YAML.safe_load(blocks.(text, "yaml").first).fetch("env")
+      fields = rows.to_h { |row| [row["name"], row["value"] || row.dig("valueFrom", "fieldRef", "fieldPath")[/\w+(?='\]\z|\z)/]] }
+      env = fields.transform_values { |value| value.gsub(/\$\((\w+)\)/) { fields.fetch($1) } }
+      expect(settings_from(env.select { |name, _| name.start_with?("RPERF_PUSH_") }).fetch("tags"))
+        .to eq("namespace=namespace,pod=name,node=nodeName,version=version")
+    end
+
+    it "has Ruby that works" do
+      shown = blocks.(text, "ruby")
+      expect(shown.size).to eq(2)
+      shown.each do |code|
+        _, err, status = run_ruby(code.sub("|config|\n", "|config|\nconfig.enabled = false\n").sub("RperfPush.configure", "RperfPush.configure!"))
+        expect([err, status.success?]).to eq(["", true])
+      end
+    end
+  end
+
+  describe "docs/from_pyroscope_gem.md" do
+    rows = page.("from_pyroscope_gem").scan(/^\|.*? \| (.*) \|$/).flatten.map { |cell| cell.scan(/`([^`]+)`/).flatten.map { |code| code.gsub("\\|", "|") } }
+
+    it "sets options that are there, to values that are accepted" do
+      options = rows.map { |codes| codes.grep(/\Aconfig\./) }.reject(&:empty?)
+      expect(options.size).to be >= 10
+      options.each do |codes|
+        expect { RperfPush.configure! { |config| config.enabled = false; eval(codes.join("\n"), binding, "docs/from_pyroscope_gem.md") } }.not_to raise_error, codes.join
+      end
+    end
+
+    it "calls methods that are there" do
+      calls = rows.flatten.grep(/\ARperfPush\./)
+      expect(calls.size).to be >= 8
+      worked = 0
+      work = -> { worked += 1 }
+      calls.each { |code| expect { eval(code.gsub("{ work }", "{ work.call }"), binding, "docs/from_pyroscope_gem.md") }.not_to raise_error, code }
+      expect(worked).to eq(1)
+    end
+
+    it "has an example that works" do
+      code = blocks.(page.("from_pyroscope_gem"), "ruby").first
+      eval(code.sub(/^end/, "  config.enabled = false\nend").sub("RperfPush.configure", "RperfPush.configure!"), binding, "docs/from_pyroscope_gem.md")
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "../support/profiled_program"
+
+# Threads do all that an application does, in random order: what is alone in a test has no neighbour to take time from. Each act has
+# a method of its own, and is held against the clocks of its thread.
+RSpec.describe "A mixture of acts", :measures do
+  program_text = <<~'RUBY'
+    require "digest"
+    require "monitor"
+    require "socket"
+    require "tempfile"
+    require "zlib"
+
+    TEXT = ("lorem ipsum dolor " * 1_500).freeze
+    BYTES = Random.new(1).bytes(150_000).freeze
+    LOCK, MONITOR, ASKED = Mutex.new, Monitor.new, Queue.new
+    LEFT, RIGHT = UNIXSocket.pair
+    FILE = Tempfile.new("mixture")
+    FILE.write(BYTES)
+    FILE.flush
+
+    def compute = 12_000.times { |i| i * i % 7 }
+    def sort = Array.new(4_000) { |i| i * 7_919 % 4_001 }.sort_by { |i| -i }
+    def replace = TEXT.gsub(/\w+/) { |word| word.size.to_s }
+    def deflate = Zlib.deflate(BYTES, 1)
+    def digest = Digest::SHA256.digest(BYTES)
+    def allocate = 3_000.times { |i| [i, i.to_s, { i => i }] }
+    def rescue_errors = 300.times { Integer("x") rescue nil }
+    def switch_fibers = Fiber.new { 400.times { Fiber.yield } }.then { |fiber| fiber.resume while fiber.alive? }
+    def lock = 20.times { LOCK.synchronize { 300.times { |i| i * 3 } } }
+    def nap = sleep(0.0004)
+    def sleep_long = sleep(rand(0.008..0.02))
+    def read_file = 10.times { File.binread(FILE.path) }
+    def wait_for_answer = (answer = Queue.new; ASKED << answer; answer.pop)
+    def talk = MONITOR.synchronize { 10.times { LEFT.write("ping"); RIGHT.readpartial(4) } }
+    def select_nothing = IO.select([RIGHT], nil, nil, 0.003)
+
+    ACTS = %i[compute sort replace deflate digest allocate rescue_errors switch_fibers lock nap sleep_long read_file wait_for_answer talk
+              select_nothing].freeze
+
+    def spend(act, sums)
+      cpu, wall = Truth.thread_cpu, Truth.wall
+      send(act)
+      sums["cpu #{act}"] += Truth.thread_cpu - cpu
+      sums["wall #{act}"] += Truth.wall - wall
+    end
+
+    Truth.profile do
+      stop = Truth.wall + 6_000_000_000
+      server = Thread.new { while (answer = ASKED.pop) do answer << 1 end }
+      accounts = Array.new(4) do |i|
+        Thread.new do
+          random, sums = Random.new(i), Hash.new(0)
+          spend(ACTS.sample(random: random), sums) while Truth.wall < stop
+          sums
+        end
+      end
+      accounts.map(&:value).each { |sums| sums.each { |name, sum| Truth[name] += sum } }
+      ASKED << nil
+      server.join
+    end
+  RUBY
+  acts = program_text[/ACTS = %i\[(.*?)\]/m, 1].split
+
+  with_each_engine(program_text, frequency: 250) do
+    %w[cpu wall].each do |value|
+      acts.each do |act|
+        it "shows the #{value} time of #{act}" do
+          seen = program.public_send(value) { |sample| sample.in?("Object##{act}") }
+          expect(seen).to be_within((truth["#{value} #{act}"] * 0.05) + sampling_error(truth["#{value} #{act}"], frequency: 250))
+            .of(truth["#{value} #{act}"]), "#{act}: #{seen / 1_000_000} ms of #{truth["#{value} #{act}"] / 1_000_000}"
+        end
+      end
+    end
+  end
+end

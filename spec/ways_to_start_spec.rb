@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require_relative "support/pprof_profile"
+
+# A program may come to the profiler by whichever way people start Ruby.
+RSpec.describe "The gem, loaded" do
+  root = File.expand_path("..", __dir__)
+
+  program = <<~'RUBY'
+    RperfPush.configure! { |config| config.directory = ENV.fetch("FOLDER"); config.application_name = "way" }
+    def way_work
+      till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.25
+      nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
+    end
+    way_work
+  RUBY
+
+  define_method(:run_in) do |*command, stdin: "", env: {}|
+    run_program([RbConfig.ruby, "-I", RubyProgram::LIB, "-r", "rperf_push", *command], env: { "FOLDER" => tmpdir, **env }, stdin:)
+  end
+
+  def methods_seen
+    Dir["#{tmpdir}/way-*.pb.gz"].flat_map { |path| PprofProfile.read(path).samples.flat_map { |sample| sample.stack.map(&:name) } }.uniq
+  end
+
+  it "says nothing with ruby -w, whichever of its files" do
+    files = Dir["#{root}/lib/**/*.rb"]
+    code = <<~'RUBY'
+      ARGF.each_line(chomp: true) { |path| RubyVM::InstructionSequence.compile_file(path) }
+      %w[cli control viewer rack tags active_job sidekiq pprof_endpoint autostart].each { |name| require "rperf_push/#{name}" }
+      RperfPush::CLI::COMMANDS.each_key { |name| require "rperf_push/cli/#{name}" unless name == "help" }
+      RperfPush.start { RperfPush.label(a: 1) { 1 + 1 } }
+      puts "done"
+    RUBY
+    env = { "RPERF_PUSH_ENABLED" => "false", "RUBYOPT" => nil }
+    out, err, status = run_in("-w", "-e", code, stdin: files.join("\n"), env:)
+    expect([out, err, status.exitstatus]).to eq(["done\n", "", 0])
+  end
+
+  it "profiles what is typed into irb" do
+    home = { "HOME" => tmpdir, "RUBYOPT" => nil, "TERM" => "dumb" }
+    out, err, status = run_in("-S", "irb", "-f", stdin: "#{program}\nputs [RperfPush.running?, RperfPush.flush].inspect\n", env: home)
+    expect(status).to be_success, err
+    expect(out.lines(chomp: true)).to include("[true, true]")
+    expect(err.lines.grep(/\[rperf-push\]/)).to eq([])
+    expect(methods_seen).to include("Object#way_work")
+  end
+
+  it "profiles a rake task, and leaves alone how it ends" do
+    File.write("#{tmpdir}/Rakefile", "#{program.lines[0..-2].join}\ntask(:good) { way_work }\ntask(:bad) { abort 'no' }\n")
+    ended = %w[good bad].map { |task| run_in("-S", "rake", "-f", "#{tmpdir}/Rakefile", task).then { |_, err, status| [err, status.exitstatus] } }
+    expect(ended).to eq([["", 0], ["no\n", 1]])
+    expect(methods_seen).to include("Object#way_work")
+  end
+
+  it "may be configured from two threads at once, before either is done" do
+    out, err, status = run_in("-e", <<~RUBY)
+      gate = Queue.new
+      threads = 2.times.map { Thread.new { gate.pop; #{program.lines.first.chomp} } }
+      2.times { gate << true }
+      p threads.map(&:value)
+      #{program.lines.drop(1).join}
+      p Dir["/proc/self/task/*/comm"].filter_map { |path| File.read(path).chomp rescue nil }.grep(/^rpp-/).sort
+    RUBY
+    expect([err, status.exitstatus]).to eq(["", 0])
+    expect(out).to eq("[true, true]\n[\"rpp-collector\", \"rpp-control\", \"rpp-uploader\"]\n")
+    expect(methods_seen).to include("Object#way_work")
+  end
+
+  it "costs no thread, descriptor or file when it is off" do
+    out, err, status = run_in("-e", <<~'RUBY', env: { "RPERF_PUSH_ENABLED" => "false" })
+      now = -> { %w[task fd].map { |kind| Dir.children("/proc/self/#{kind}").size } }
+      before = now.call
+      p RperfPush.configure! { |config| config.directory = ENV.fetch("FOLDER") }, RperfPush.running?, RperfPush.flush, RperfPush.label(a: 1) { 2 }
+      p now.call == before
+    RUBY
+    expect([out, err, status.exitstatus]).to eq(["true\nfalse\nfalse\n2\ntrue\n", "", 0])
+    expect(Dir.children(tmpdir)).to eq([])
+  end
+end
