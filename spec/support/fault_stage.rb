@@ -46,7 +46,7 @@ class FaultStage
     answering(upload_timeout: 3) { |socket| socket.write("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 9\r\n\r\nbusy") && hang(socket) }
   end
   scene("it hangs after the answer") { answering { |socket| socket.write(ScriptedServer::OK) && hang(socket) } }
-  scene("it reads one byte a second", mends: false) { at(slow_reader.url, **PATIENCE) }
+  scene("it reads one byte a second", mends: false) { at(slow_reader.url, upload_timeout: 3) } # a third of it waits for a 100
   scene("it writes one byte a second") { answering(**PATIENCE) { |socket| trickle(socket) } }
   scene("the connection is closed without an answer") { answering { nil } }
   scene("the connection is reset without an answer") { answering { |socket| ScriptedServer.reset(socket) } }
