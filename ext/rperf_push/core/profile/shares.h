@@ -28,8 +28,9 @@
 #include "profile/row.h"
 #include "sampling/sample_buffer.h"
 
-#define RPP_SHARES_OWN    10u /* from this many periods of a thread or a pool on, its sum is more precise than its draws */
-#define RPP_SHARES_LITTLE 4u  /* this many periods may pass without a draw, because ticks come in bursts (tick_thinning.h) */
+#define RPP_SHARES_OWN 10u /* from this many periods of a thread or a pool on, its sum is more precise than its draws */
+#define RPP_SHARES_LITTLE                                                                                              \
+    4u /* this many periods may pass without a draw, because ticks come in bursts (tick_thinning.h) */
 
 /* The rests of a session, carried from window to window. All zeros at the start. */
 typedef struct rpp_rests {
