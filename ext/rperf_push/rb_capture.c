@@ -1,18 +1,14 @@
-/* rb_capture.c - capturing a stack and giving it time: the middle of the sampler, between hooks and buffers. */
+/* rb_capture.c - captures a stack at once for what a ledger says is due. */
 #include "rb_capture.h"
-
-#include <sched.h>
 
 #include "core/base/stats.h"
 #include "rb_frames.h"
 #include "rb_outlets.h"
 #include "rb_overhead.h"
+#include "rb_push.h"
 #include "rb_testing.h"
 #include "rb_trigger.h"
 #include "rb_walk.h"
-
-/* The collector holds a buffer's lock only briefly, so a second outlet waits for it. */
-#define PUSH_TRIES 100
 
 rb_rpp_capture_options rb_rpp_capturing = {.resting = true};
 
@@ -65,74 +61,24 @@ static uint32_t walk(const rb_rpp_thread *t)
     return (uint32_t)depth;
 }
 
-static rpp_status push_to(rb_rpp_outlet outlet, const rb_rpp_thread *t, rpp_sample *sample, int tries)
+uint32_t rb_rpp_capture_stack(const rb_rpp_thread *t, const rpp_location **stack)
 {
-    rpp_sample_buffer *buffer = rpp_pipeline_buffer(rb_rpp_outlet_pipeline(outlet));
-    rpp_status status;
-    sample->window = t->windows[outlet];
-    while ((status = rpp_sample_buffer_push(buffer, sample, locations)) == RPP_BUSY && --tries > 0) sched_yield();
-    if (status == RPP_OK && rpp_sample_buffer_is_filling(buffer)) rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
-    return status;
+    *stack = locations;
+    return t->in_ruby ? walk(t) : unknown_stack();
 }
 
-/* To all outlets that are on. False: there was no room, and the sample is in the ledger again. */
-static bool push(rb_rpp_thread *t, rpp_sample *sample, int tries)
+bool rb_rpp_capture_begin(uint64_t *began)
 {
-    bool taken = false;
-    for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
-        if (!rb_rpp_outlet_is_on(outlet)) continue;
-        rpp_sample copy = *sample;
-        copy.labels = rpp_label_set_retain(sample->labels);
-        rpp_status status = push_to(outlet, t, &copy, taken ? PUSH_TRIES : tries);
-        if (status == RPP_OK) {
-            taken = true;
-            continue;
-        }
-        rpp_label_set_release(copy.labels); /* never the last reference: `sample` holds one */
-        if (!taken) {
-            rpp_stats_add(status == RPP_BUSY ? RPP_STAT_samples_deferred_busy : RPP_STAT_samples_deferred_full, 1);
-            rpp_ledger_untake(&t->ledger, sample);
-            return false;
-        }
-        rpp_stats_add(RPP_STAT_time_lost_ns, sample->wall_ns);
+    if (busy) {
+        rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
+        return false;
     }
-    rpp_label_set_release(sample->labels); /* nor here: the ledger holds one */
+    busy = true;
+    *began = rb_rpp_overhead_begin();
     return true;
 }
 
-static bool push_due(rb_rpp_thread *t, uint32_t depth)
-{
-    bool all = true;
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        rpp_sample sample = {.thread_seq = t->seq, .depth = depth};
-        if (rpp_ledger_take_due(&t->ledger, state, &sample)) all &= push(t, &sample, PUSH_TRIES);
-    }
-    return all;
-}
-
-static bool push_sums(rb_rpp_thread *t)
-{
-    bool all = true;
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        rpp_sample sample = {.thread_seq = t->seq};
-        if (rpp_ledger_take_sum(&t->ledger, state, &sample)) all &= push(t, &sample, PUSH_TRIES);
-    }
-    return all;
-}
-
-void rb_rpp_tell_sums(rb_rpp_thread *t)
-{
-    if (rpp_ledger_sums_are_large(&t->ledger)) (void)push_sums(t); /* no room: with the window's end */
-}
-
-static bool begin(void)
-{
-    if (!busy) return busy = true;
-    rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-    return false;
-}
-
-static void end(const rb_rpp_thread *t, uint64_t began)
+void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began)
 {
     rb_rpp_testing_in_capture(rpp_ledger_holds_gvl(&t->ledger) && !t->interrupted);
     uint32_t unnamed = rb_rpp_frames_unnamed();
@@ -147,12 +93,13 @@ static void end(const rb_rpp_thread *t, uint64_t began)
 
 void rb_rpp_capture_due(rb_rpp_thread *t)
 {
-    if (!begin()) return;
-    uint64_t began = rb_rpp_overhead_begin();
-    uint32_t depth = t->in_ruby ? walk(t) : unknown_stack();
-    if (depth) push_due(t, depth);
+    uint64_t began;
+    if (!rb_rpp_capture_begin(&began)) return;
+    const rpp_location *stack;
+    uint32_t depth = rb_rpp_capture_stack(t, &stack);
+    if (depth) (void)rb_rpp_push_due(t, stack, depth); /* no room: with the next capture */
     t->refused = !depth;
-    end(t, began);
+    rb_rpp_capture_end(t, began);
 }
 
 /* True if the ledger is still at an ended window: the time of now does not belong there. */
@@ -188,37 +135,4 @@ void rb_rpp_section_end_in_handler(rb_rpp_thread *t, bool was_busy)
     t->refused = false;
     rpp_ledger_owe(&t->ledger);
     if (!t->in_job) rb_rpp_trigger_here(); /* or one job would lead to the next for as long as ticks come */
-}
-
-/* --- the end of a window --- */
-
-bool rb_rpp_settle(rb_rpp_thread *t, uint64_t boundary)
-{
-    if (!begin()) return false;
-    uint64_t began = rb_rpp_overhead_begin();
-    bool was_busy = rpp_ledger_enter(&t->ledger), done = true;
-    if (!rb_rpp_capturing.resting && rpp_ledger_bounded(&t->ledger, boundary) == RPP_DUE_CAPTURE) {
-        uint32_t depth = t->in_ruby ? walk(t) : unknown_stack();
-        if (depth) {
-            done = push_due(t, depth);
-        } else if ((done = rpp_ledger_holds_gvl(&t->ledger))) { /* it runs on: no moment is better */
-            rpp_ledger_sum_up_due(&t->ledger);
-        }
-    }
-    done = done && push_sums(t);
-    bool owed = rpp_ledger_leave(&t->ledger, was_busy);
-    if (owed) rpp_ledger_owe(&t->ledger); /* a capture is not possible while `busy` */
-    end(t, began);
-    return done;
-}
-
-void rb_rpp_settle_at_end(rb_rpp_thread *t, uint64_t now)
-{
-    bool was_busy = rpp_ledger_enter(&t->ledger);
-    rpp_ledger_ended(&t->ledger, now);
-    if (!push_sums(t)) {
-        rpp_time left = t->ledger.account.sums[RPP_STATE_RUNNING];
-        rpp_stats_add(RPP_STAT_time_lost_ns, left.cpu_ns + left.wall_ns);
-    }
-    rpp_ledger_leave(&t->ledger, was_busy);
 }

@@ -1,9 +1,4 @@
-/* rb_capture.h - captures a stack and gives it time: the middle of the sampler, between hooks and buffers.
- *
- * Vocabulary
- *   settle   to close a thread's ledger at a boundary and push all it holds, so that a window ends exactly.
- *
- * Samples go to all outlets that are on (rb_outlets.h).
+/* rb_capture.h - captures a thread's stack for the time that its ledger says is due. rb_push.h takes both to the outlets.
  *
  * Threads    the thread that holds the GVL, also in handlers and hooks; nothing here allocates.
  * Ownership  records belong to rb_threads.
@@ -58,12 +53,12 @@ static inline void rb_rpp_capture_if(rb_rpp_thread *t, rpp_due due)
     if (due == RPP_DUE_CAPTURE) rb_rpp_capture_due(t);
 }
 
-/* Closes t's ledger at the boundary. False: no room, or busy; call it again later. */
-bool rb_rpp_settle(rb_rpp_thread *t, uint64_t boundary_ns);
-/* The same for the calling thread at its end. */
-void rb_rpp_settle_at_end(rb_rpp_thread *t, uint64_t now_ns);
-/* The thread goes to sleep, possibly for several windows: pushes its CPU time now, if it is large. Its ledger must be of the
- * current window. */
-void rb_rpp_tell_sums(rb_rpp_thread *t);
+/* --- the parts of a capture, for rb_rotation --- */
+
+/* False: another capture is in progress; try later. Each true begin needs an end with the same `began_ns`. */
+bool rb_rpp_capture_begin(uint64_t *began_ns);
+/* The stack of t, leaf first, valid until the end. Returns its depth; 0: the VM's state or a table forbids it now; try later. */
+uint32_t rb_rpp_capture_stack(const rb_rpp_thread *t, const rpp_location **stack);
+void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began_ns);
 
 #endif

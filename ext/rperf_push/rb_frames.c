@@ -2,14 +2,13 @@
 #include "rb_frames.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/base/source_path.h"
 #include "core/base/stats.h"
 #include "core/sampling/sample_buffer.h"
+#include "rb_naming.h"
 
 #define FRAMES_MAX       65536u /* live at a time; frames beyond go to (overflow) */
 #define YOUNG_MAX        8192u  /* a power of two */
@@ -19,9 +18,7 @@
 #define WINDOWS_UNSEEN   3u
 #define LOOKS_AT_ONCE    64u /* for as long, captures keep out */
 #define SWEEP_SHARE      4u  /* of the budget while there are names to find, which take longer */
-#define NAME_MAX_BYTES   1024
-#define PATH_MAX_BYTES   4096
-#define AT_ONCE          16 /* frames compared in one go */
+#define AT_ONCE          16  /* frames compared in one go */
 
 #define EMPTY   ((VALUE)0)
 #define REMOVED ((VALUE)1) /* a Fixnum, never a frame */
@@ -64,8 +61,6 @@ static struct {
 
 static VALUE chunk_objects[FRAMES_MAX / CHUNK_SIZE + 1];
 static rpp_frame_names *names;
-static char own_prefix[1024];
-static char app_root[1024]; /* of the application; removed from paths; empty: unknown */
 static uint32_t window = WINDOWS_UNSEEN;
 static _Atomic unsigned readers;
 /* Where the search for unseen frames continues, and how many ids it still has to check in this window. */
@@ -291,67 +286,16 @@ rpp_frame_names *rb_rpp_frames_names(void)
 
 /* --- names --- */
 
-static bool is_own(VALUE path, VALUE class_path)
-{
-    if (RTEST(path)) {
-        size_t length = strlen(own_prefix);
-        return length && (size_t)RSTRING_LEN(path) > length && !memcmp(RSTRING_PTR(path), own_prefix, length);
-    }
-    return RTEST(class_path) && RSTRING_LEN(class_path) >= 9 && !memcmp(RSTRING_PTR(class_path), "RperfPush", 9);
-}
-
-/* "Shop::Cart#total" for methods (blocks in a method come back as the method), "block in <main>" and so on for the rest. */
-static size_t compose_name(VALUE frame, VALUE class_path, char *name, size_t size)
-{
-    VALUE method = rb_profile_frame_method_name(frame);
-    int length;
-    if (RTEST(class_path) && RTEST(method)) {
-        const char *mark = RTEST(rb_profile_frame_singleton_method_p(frame)) ? "." : "#";
-        length = snprintf(name, size, "%.*s%s%.*s", RSTRING_LENINT(class_path), RSTRING_PTR(class_path), mark,
-                          RSTRING_LENINT(method), RSTRING_PTR(method));
-    } else {
-        VALUE label = rb_profile_frame_label(frame);
-        if (!RTEST(label)) label = method;
-        if (!RTEST(label)) return (size_t)snprintf(name, size, "[unknown]");
-        length = snprintf(name, size, "%.*s", RSTRING_LENINT(label), RSTRING_PTR(label));
-    }
-    return (size_t)length < size ? (size_t)length : size - 1;
-}
-
-static bool is_template(VALUE frame)
-{
-    VALUE method = rb_profile_frame_method_name(frame);
-    return RTEST(method) && rpp_is_template_method(RSTRING_PTR(method), (size_t)RSTRING_LEN(method));
-}
-
-static VALUE name_frame(VALUE argument)
+static VALUE name_young(VALUE argument)
 {
     uint32_t place = *(uint32_t *)argument, id = young.ids[place];
     VALUE frame = young.frames[place];
-    VALUE path = rb_profile_frame_absolute_path(frame);
-    VALUE class_path = rb_profile_frame_classpath(frame);
-    if (RTEST(path) && RSTRING_LEN(path) == 7 && !memcmp(RSTRING_PTR(path), "<cfunc>", 7)) {
-        path = Qnil;
-    } else if (!RTEST(path)) {
-        path = rb_profile_frame_path(frame); /* eval, <internal:...> */
-    }
-    VALUE line = RTEST(path) ? rb_profile_frame_first_lineno(frame) : Qnil;
-    char name[NAME_MAX_BYTES], file[PATH_MAX_BYTES];
-    file[0] = '\0';
-    size_t file_length = RTEST(path) ? rpp_source_path(file, sizeof file, RSTRING_PTR(path), (size_t)RSTRING_LEN(path),
-                                                       app_root, strlen(app_root))
-                                     : 0;
-    size_t name_length = is_template(frame) && file_length
-                             ? (size_t)snprintf(name, sizeof name, "%.*s", NAME_MAX_BYTES - 1, file)
-                             : compose_name(frame, class_path, name, sizeof name);
-    uint32_t first_line = FIXNUM_P(line) && FIX2LONG(line) > 0 ? (uint32_t)FIX2LONG(line) : 0;
-
+    rb_rpp_frame_name name;
+    rb_rpp_name_frame(frame, &name);
     make_old_slot(id); /* this may raise, so it comes before the name, which is set once */
-    rpp_status status =
-        rpp_frame_names_set(names, id, name, name_length, file, file_length, first_line, is_own(path, class_path));
+    rpp_status status = rpp_frame_names_set(names, id, name.text, name.length, name.file, name.file_length,
+                                            name.first_line, name.is_own);
     if (status == RPP_OK) keep(id, frame);
-    RB_GC_GUARD(path);
-    RB_GC_GUARD(class_path);
     return status == RPP_OK ? Qtrue : Qfalse;
 }
 
@@ -368,7 +312,7 @@ static bool name_eldest(void)
 {
     uint32_t place = young.first;
     int failed = 0;
-    VALUE named = rb_protect(name_frame, (VALUE)&place, &failed);
+    VALUE named = rb_protect(name_young, (VALUE)&place, &failed);
     if (failed) rb_set_errinfo(Qnil);
     if (failed || named != Qtrue) return false;
     take_eldest_out();
@@ -423,11 +367,6 @@ bool rb_rpp_frames_work(uint64_t budget_ns)
     return young.count || sweep.left;
 }
 
-void rb_rpp_frames_set_root(const char *path)
-{
-    snprintf(app_root, sizeof app_root, "%s", strlen(path) < sizeof app_root ? path : "");
-}
-
 void rb_rpp_frames_add_reader(void)
 {
     atomic_fetch_add(&readers, 1);
@@ -457,13 +396,12 @@ void rb_rpp_frames_next_window(void)
     set_changing(false);
 }
 
-void rb_rpp_frames_init(const char *lib_dir)
+void rb_rpp_frames_init(void)
 {
     names = rpp_frame_names_new(FRAMES_MAX + RPP_FRAME_FIRST);
     table_resize(TABLE_FIRST_SIZE);
     if (!names || !table.size) rb_memerror();
     make_room();
     sweep.next_id = RPP_FRAME_FIRST;
-    snprintf(own_prefix, sizeof own_prefix, "%s", lib_dir);
     rb_gc_register_mark_object(TypedData_Wrap_Struct(rb_cObject, &young_type, &young));
 }

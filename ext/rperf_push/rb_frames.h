@@ -23,11 +23,9 @@
 #include "core/sampling/frame_names.h"
 #include "core/sampling/stack_table.h"
 
-/* Call it once per process. Frames in files below lib_dir, and C methods of RperfPush, are the profiler's own and hidden. */
-void rb_rpp_frames_init(const char *lib_dir);
-
-/* Sets the application's root: from now on, paths below it are relative to it. */
-void rb_rpp_frames_set_root(const char *path);
+/* Call it once per process. Raises if out of memory. */
+void rb_rpp_frames_init(void);
+/* Where the names go. Owned by the table. */
 rpp_frame_names *rb_rpp_frames_names(void);
 
 /* Converts frames, leaf first, as rb_profile_frames returns them; lines may be NULL. False: no room, or busy. Try again

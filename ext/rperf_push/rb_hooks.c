@@ -9,6 +9,7 @@
 #include "rb_labels.h"
 #include "rb_lull.h"
 #include "rb_outlets.h"
+#include "rb_push.h"
 #include "rb_rotation.h"
 #include "rb_testing.h"
 #include "rb_timers.h"

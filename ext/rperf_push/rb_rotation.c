@@ -2,17 +2,61 @@
 #include "rb_rotation.h"
 
 #include "core/base/clock.h"
+#include "core/base/stats.h"
 #include "rb_births.h"
 #include "rb_frames.h"
 #include "rb_outlets.h"
+#include "rb_push.h"
 #include "rb_walk.h"
 
 _Atomic uint32_t rb_rpp_boundaries;
 
-static bool settle(rb_rpp_thread *t, rb_rpp_outlet outlet)
+/* --- one thread --- */
+
+/* In a capture and a section. */
+static bool push_all(rb_rpp_thread *t, uint64_t boundary)
 {
-    uint64_t boundary = rpp_pipeline_boundary_ns(rb_rpp_outlet_pipeline(outlet));
-    if (!rb_rpp_settle(t, boundary)) return false;
+    if (!rb_rpp_capturing.resting && rpp_ledger_bounded(&t->ledger, boundary) == RPP_DUE_CAPTURE) {
+        const rpp_location *stack;
+        uint32_t depth = rb_rpp_capture_stack(t, &stack);
+        if (depth) {
+            if (!rb_rpp_push_due(t, stack, depth)) return false;
+        } else {
+            if (!rpp_ledger_holds_gvl(&t->ledger)) return false;
+            rpp_ledger_sum_up_due(&t->ledger); /* it runs on: no moment is better */
+        }
+    }
+    return rb_rpp_push_sums(t);
+}
+
+/* Closes t's ledger at the boundary. False: no room, or busy; call it again later. */
+static bool settle(rb_rpp_thread *t, uint64_t boundary)
+{
+    uint64_t began;
+    if (!rb_rpp_capture_begin(&began)) return false;
+    bool was_busy = rpp_ledger_enter(&t->ledger);
+    bool done = push_all(t, boundary);
+    bool owed = rpp_ledger_leave(&t->ledger, was_busy);
+    if (owed) rpp_ledger_owe(&t->ledger); /* this capture has not ended, so the tick cannot be taken here */
+    rb_rpp_capture_end(t, began);
+    return done;
+}
+
+void rb_rpp_settle_at_end(rb_rpp_thread *t, uint64_t now)
+{
+    bool was_busy = rpp_ledger_enter(&t->ledger);
+    rpp_ledger_ended(&t->ledger, now);
+    if (!rb_rpp_push_sums(t)) {
+        rpp_time left = t->ledger.account.sums[RPP_STATE_RUNNING];
+        rpp_stats_add(RPP_STAT_time_lost_ns, left.cpu_ns + left.wall_ns);
+    }
+    rpp_ledger_leave(&t->ledger, was_busy);
+}
+
+/* Into the outlet's next window. False: as above. */
+static bool move_on(rb_rpp_thread *t, rb_rpp_outlet outlet)
+{
+    if (!settle(t, rpp_pipeline_boundary_ns(rb_rpp_outlet_pipeline(outlet)))) return false;
     rb_rpp_join_window(t, outlet);
     return true;
 }
@@ -22,17 +66,19 @@ bool rb_rpp_settle_late(rb_rpp_thread *t)
     uint32_t boundaries = atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed);
     bool settled = true;
     for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
-        if (rb_rpp_is_late(t, outlet)) settled &= settle(t, outlet);
+        if (rb_rpp_is_late(t, outlet)) settled &= move_on(t, outlet);
     }
     if (settled) t->boundaries = boundaries;
     return settled;
 }
 
+/* --- all threads --- */
+
 static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budget_ns)
 {
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         if (t->ended || !rb_rpp_is_late(t, outlet)) continue;
-        if (!settle(t, outlet)) {
+        if (!move_on(t, outlet)) {
             rpp_pipeline_wake(rb_rpp_outlet_pipeline(outlet));
             return false;
         }
@@ -96,6 +142,6 @@ void rb_rpp_settle_all(uint64_t now)
     rb_rpp_capturing.cut_ns = now;
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         if (t->ended) continue;
-        (void)rb_rpp_settle(t, now); /* no room: a little inexact */
+        (void)settle(t, now); /* no room: a little inexact */
     }
 }

@@ -1,5 +1,8 @@
 /* rb_rotation.h - ends a window: closes every thread's ledger at one boundary in time.
  *
+ * Vocabulary
+ *   settle   to close a thread's ledger at a boundary and push all it holds, so that a window ends exactly.
+ *
  * Operation
  *   First the boundary is fixed, then threads are settled up to it, in slices of a time budget. A thread that becomes active
  *   before its turn settles itself first, so no time slips into the next window.
@@ -26,6 +29,9 @@ static inline bool rb_rpp_settle_if_late(rb_rpp_thread *t)
 {
     return t->boundaries == atomic_load_explicit(&rb_rpp_boundaries, memory_order_relaxed) || rb_rpp_settle_late(t);
 }
+
+/* Settles the calling thread at its end. Time that finds no room is lost, and counted. */
+void rb_rpp_settle_at_end(rb_rpp_thread *t, uint64_t now_ns);
 
 /* Settles all threads: their time so far goes to the outlets that are on now. */
 void rb_rpp_settle_all(uint64_t now_ns);

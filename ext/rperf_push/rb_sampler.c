@@ -1,13 +1,13 @@
-/* rb_sampler.c - when a stack is captured: ticks, jobs, and the outlets that come and go. */
+/* rb_sampler.c - decides when a stack is captured: jobs, and the outlets that come and go. */
 #include "rb_sampler.h"
 
 #include <stdatomic.h>
 
 #include "core/base/clock.h"
-#include "core/base/log.h"
 #include "core/base/stats.h"
 #include "rb_births.h"
 #include "rb_budget.h"
+#include "rb_engine.h"
 #include "rb_frames.h"
 #include "rb_hooks.h"
 #include "rb_labels.h"
@@ -15,78 +15,18 @@
 #include "rb_outlets.h"
 #include "rb_overhead.h"
 #include "rb_rotation.h"
-#include "rb_task.h"
 #include "rb_testing.h"
 #include "rb_timers.h"
 #include "rb_trigger.h"
 
 /* The longest time that one job takes from the application. */
-#define JOB_BUDGET_NS   (400 * RPP_NS_PER_US)
-/* A thread that has run this many periods without a capture may be asleep with the GVL. */
-#define OVERDUE_PERIODS 4u
+#define JOB_BUDGET_NS (400 * RPP_NS_PER_US)
 
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
-static _Atomic bool by_signal;
-static _Atomic bool signal_lost; /* the program has changed its handler: the next job takes it back or gives it up */
 static _Atomic(void (*)(void)) restart_in_child;
 static _Atomic(void (*)(void)) requested;
 
-/* --- ticks --- */
-
-/* For the calling thread, in a job at a safepoint. If it has no timer, this is the collector's tick; if it has one, it may have
- * slept while it held the GVL. */
-static void look_at_running(rb_rpp_thread *t, unsigned ticks, uint64_t now)
-{
-    bool was_busy = rb_rpp_section_begin(t);
-    if (rb_rpp_settle_if_late(t)) {
-        rpp_due due = t->has_timer ? rpp_ledger_looked_at(&t->ledger, now)
-                                   : rpp_ledger_found(&t->ledger, ticks * rb_rpp_period_ns(), now);
-        rb_rpp_capture_if(t, due);
-    }
-    atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
-    rb_rpp_section_end(t, was_busy);
-}
-
-/* In the calling thread's handler. If the thread is late for a window's end, the tick would go into the wrong window. */
-static void take_tick(rb_rpp_thread *t, uint64_t now)
-{
-    bool fixed_rate = rb_rpp_testing_period_ns();
-    bool was_busy = rb_rpp_section_begin(t);
-    t->interrupted = true;
-    t->refused = false;
-    bool in_time = rb_rpp_settle_if_late(t);
-    if (in_time) {
-        rb_rpp_capture_if(t, fixed_rate ? rpp_ledger_drawn(&t->ledger, rb_rpp_testing_period_ns(), now)
-                                        : rpp_ledger_ticked(&t->ledger, now));
-    }
-    t->interrupted = false;
-    atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
-    rb_rpp_section_end_in_handler(t, was_busy);
-    if (in_time && !fixed_rate) {
-        rb_rpp_timer_go_on_after_tick(t);
-    } else {
-        rb_rpp_timer_go_on(t);
-    }
-}
-
-/* In the signal handler. A tick that comes during a section is owed, and taken at the end of the section. */
-static void on_timer(rb_rpp_thread *t)
-{
-    if (!rb_rpp_is_sampling()) return;
-    rpp_stats_add(RPP_STAT_timer_ticks, 1);
-    if (!t->in_ruby || !rpp_ledger_is_open_to_ticks(&t->ledger)) {
-        rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-        rb_rpp_timer_go_on(t);
-    } else if (!rpp_ledger_runs(&t->ledger)) {
-        rb_rpp_timer_wait(t);
-    } else if (rb_during_gc()) { /* a GC within another tool's hook is not reported */
-        rb_rpp_timer_go_on(t);
-    } else {
-        uint64_t began = rb_rpp_overhead_begin();
-        take_tick(t, began ? began : rpp_monotonic_ns());
-        rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
-    }
-}
+/* --- jobs --- */
 
 /* True: there is more to do. */
 static bool work_on_frames(void)
@@ -97,26 +37,6 @@ static bool work_on_frames(void)
         if (pipeline) rpp_pipeline_want_frames(pipeline, more);
     }
     return more;
-}
-
-static void give_up_signal(void)
-{
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_stop(t);
-    rb_rpp_timers_stop();
-    atomic_store(&by_signal, false);
-    rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: the program handles SIGURG itself");
-}
-
-static void take_back_or_give_up_signal(void)
-{
-    static bool said;
-    if (!rb_rpp_timers_take_back()) {
-        give_up_signal();
-        return;
-    }
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_set_again(t);
-    if (!said) rpp_log(RPP_LOG_INFO, "the program has reset SIGURG: taken back, as nobody handles it");
-    said = true;
 }
 
 static unsigned count_on(void)
@@ -184,8 +104,7 @@ static void job(void *unused)
     void (*request)(void) = atomic_exchange(&requested, NULL);
     if (request) request();
 
-    bool ticks_were_lost = atomic_exchange(&signal_lost, false);
-    if (ticks_were_lost) take_back_or_give_up_signal();
+    bool ticks_were_lost = rb_rpp_engine_regain();
     uint64_t began = rb_rpp_overhead_begin();
     unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0, ticks = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
@@ -199,7 +118,8 @@ static void job(void *unused)
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled) t->in_job = true;
-    if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK))) look_at_running(t, ticks, rpp_monotonic_ns());
+    if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK)))
+        rb_rpp_engine_look(t, ticks, rpp_monotonic_ns());
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet);
     }
@@ -216,34 +136,14 @@ static void ask(void *unused)
     rb_rpp_trigger();
 }
 
-static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
-{
-    return rpp_monotonic_ns() > atomic_load_explicit(moment, memory_order_relaxed) + patience_ns;
-}
-
-/* The collector's tick finds the thread that runs at that moment, however briefly, so short and frequent work gets its share.
- * A thread with a timer is left to the timer, even on a busy machine, because a tick would find its next safepoint instead of
- * its work. But while it sleeps with the GVL, its clock stands still. */
-static bool is_overdue(const rb_rpp_thread *t)
-{
-    if (!t->has_timer)
-        return rpp_ledger_runs(&t->ledger); /* a tick taken at the end of a GC would find allocating code too often */
-    if (!is_past(&t->looked_at_ns, rb_rpp_period_ns() / 4 * 3)) return false;
-    return is_past(&t->resumed_ns, rb_rpp_period_ns() * OVERDUE_PERIODS) && rb_rpp_task_is_asleep(t->tid) &&
-           rb_rpp_running_thread(NULL) == t; /* it still holds the GVL */
-}
-
 static unsigned activity(void *unused)
 {
-    if (rb_rpp_timers_are_lost()) {
-        atomic_store(&signal_lost, true);
-        rb_rpp_trigger();
-    }
+    if (rb_rpp_engine_is_lost()) rb_rpp_trigger();
     rb_rpp_budget_keep();
     bool any_ran;
     const rb_rpp_thread *t = rb_rpp_running_thread(&any_ran);
     unsigned bits = any_ran || rb_rpp_lull_is_wanted() ? RPP_ACTIVITY_RAN : 0;
-    return t && is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
+    return t && rb_rpp_engine_is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
 static const rpp_pipeline_seams seams = {.ask = ask, .activity = activity};
@@ -336,7 +236,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
     wanted[outlet] = *options;
     rb_rpp_outlet_set_pipeline(outlet, pipeline);
     combine_options();
-    if (first) by_signal = rb_rpp_timers_start(options->engine, on_timer);
+    if (first) rb_rpp_engine_start(options->engine);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         rb_rpp_join_window(t, outlet);
     }
@@ -356,8 +256,7 @@ void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
         combine_options();
         return;
     }
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_stop(t);
-    rb_rpp_timers_stop();
+    rb_rpp_engine_stop();
 }
 
 static void *nap(void *unused)
@@ -395,7 +294,7 @@ bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
 
 const char *rb_rpp_sampler_engine(void)
 {
-    return by_signal ? "signal" : "safepoint";
+    return rb_rpp_engine_name();
 }
 
 /* --- life --- */

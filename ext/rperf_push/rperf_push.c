@@ -1,9 +1,9 @@
 /* rperf_push.c - where Ruby comes in. The path of a sample, as a reading order:
  *
- *   rb_timers, rb_hooks, rb_sampler           when: a tick of the thread's CPU clock, or something ended
+ *   rb_engine, rb_timers, rb_hooks            when: a tick of the thread's CPU clock, or something ended
  *   rb_capture, rb_walk                       the stack, and what the thread's ledger owes (core/sampling/thread_ledger)
- *   rb_frames                                 VALUE -> id at once, the name later
- *   core/sampling/sample_buffer               to the collector
+ *   rb_frames, rb_naming                      VALUE -> id at once, the name later
+ *   rb_push, core/sampling/sample_buffer      to the collector
  *   core/profile/pipeline, profile, shares    summed, shared out and sealed at the window's end
  *   core/delivery/exporter, core/pprof/pprof_encoder, core/base/gzip_sink    a payload
  *   core/delivery/payload_queue, uploader, core/backends/backend_*           on its way
@@ -18,6 +18,7 @@
 #include "rb_labels.h"
 #include "rb_life.h"
 #include "rb_log.h"
+#include "rb_naming.h"
 #include "rb_on_demand.h"
 #include "rb_outcomes.h"
 #include "rb_pprof.h"
@@ -45,7 +46,7 @@ static const rb_rpp_participant *const participants[] = {
 
 static VALUE native_set_root(VALUE self, VALUE path)
 {
-    rb_rpp_frames_set_root(StringValueCStr(path));
+    rb_rpp_naming_set_root(StringValueCStr(path));
     return path;
 }
 
@@ -58,7 +59,8 @@ void Init_rperf_push(void)
     initialized = true;
 
     VALUE lib_dir = rb_const_defined(native, rb_intern("LIB_DIR")) ? rb_const_get(native, rb_intern("LIB_DIR")) : Qnil;
-    rb_rpp_frames_init(NIL_P(lib_dir) ? "" : StringValueCStr(lib_dir));
+    rb_rpp_naming_init(NIL_P(lib_dir) ? "" : StringValueCStr(lib_dir));
+    rb_rpp_frames_init();
     rb_define_singleton_method(native, "root=", native_set_root, 1);
     rb_rpp_walk_init(native);
     rb_rpp_sampler_init();

@@ -133,13 +133,19 @@ static inline const char *text_in(const pprof_model *pprof, field *fields, const
     return string_at(pprof, number_in(fields, name));
 }
 
-static inline void pprof_free(pprof_model *pprof)
+/* Without its fields, which belong to another message. */
+static inline void pprof_forget(pprof_model *pprof)
 {
-    free_fields(pprof->fields);
     free(pprof->strings);
     free(pprof->functions);
     free(pprof->locations);
     memset(pprof, 0, sizeof *pprof);
+}
+
+static inline void pprof_free(pprof_model *pprof)
+{
+    free_fields(pprof->fields);
+    pprof_forget(pprof);
 }
 
 /* "leaf:line;...;root:line" of a sample; lines that are 0 are left out. */
@@ -219,29 +225,68 @@ static inline char *output_of(const char *command, const void *bytes, size_t len
     return NULL;
 }
 
-/* Where proto/ is, seen from this file. */
-static inline const char *proto_folder(void)
+/* A folder, seen from this file. */
+static inline const char *proto_folder(const char *relative)
 {
-    static char folder[1024];
+    static char folders[2][1024];
+    static unsigned turn;
+    char *folder = folders[turn++ % 2];
     const char *slash = strrchr(__FILE__, '/');
-    snprintf(folder, sizeof folder, "%.*s/../../proto", slash ? (int)(slash - __FILE__) : 1, slash ? __FILE__ : ".");
+    snprintf(folder, sizeof *folders, "%.*s/%s", slash ? (int)(slash - __FILE__) : 1, slash ? __FILE__ : ".", relative);
     return folder;
+}
+
+/* The fields of a message that protoc decodes. `file` is in proto/ or beside this file. */
+static inline field *decode(const char *type, const char *file, const void *bytes, size_t length)
+{
+    char command[4096];
+    field *fields = NULL;
+    snprintf(command, sizeof command, "protoc --decode %s -I %s -I %s %s < %%s", type, proto_folder("../../proto"),
+             proto_folder("."), file);
+    char *text = output_of(command, bytes, length);
+    if (!text) FAIL("protoc is missing or cannot decode these %zu bytes", length);
+    read_fields(text, &fields);
+    free(text);
+    return fields;
+}
+
+static inline pprof_model pprof_of(field *fields)
+{
+    pprof_model read = {.fields = fields};
+    read.strings = list_of(fields, "string_table", &read.string_count);
+    read.functions = list_of(fields, "function", &read.function_count);
+    read.locations = list_of(fields, "location", &read.location_count);
+    return read;
 }
 
 static inline pprof_model pprof_read(const void *bytes, size_t length)
 {
-    char command[4096];
-    snprintf(command, sizeof command, "protoc --decode perftools.profiles.Profile -I %s %s/profile.proto < %%s",
-             proto_folder(), proto_folder());
-    char *text = output_of(command, bytes, length);
-    if (!text) FAIL("protoc is missing or cannot decode these %zu bytes", length);
-    pprof_model read = {0};
-    read_fields(text, &read.fields);
-    free(text);
-    read.strings = list_of(read.fields, "string_table", &read.string_count);
-    read.functions = list_of(read.fields, "function", &read.function_count);
-    read.locations = list_of(read.fields, "location", &read.location_count);
-    return read;
+    return pprof_of(decode("perftools.profiles.Profile", "profile.proto", bytes, length));
+}
+
+/* --- many at once: a process for each would take its time ------------------------------------------------------------ */
+
+/* All zeros: none. Free the bytes. */
+typedef struct pprof_list {
+    uint8_t *bytes;
+    size_t length;
+} pprof_list;
+
+static inline void pprof_list_add(pprof_list *list, const void *bytes, size_t length)
+{
+    list->bytes = realloc(list->bytes, list->length + length + 11);
+    if (!list->bytes) abort();
+    uint8_t *at = list->bytes + list->length;
+    *at++ = 1 << 3 | 2; /* Profiles.profile */
+    for (size_t left = length; *at = (uint8_t)(left & 0x7f), left >>= 7; at++) *at |= 0x80;
+    memcpy(++at, bytes, length);
+    list->length = (size_t)(at - list->bytes) + length;
+}
+
+/* The profiles, one field each. Free them with free_fields. */
+static inline field *pprof_list_read(const pprof_list *list)
+{
+    return decode("rperf_push.test.Profiles", "profiles.proto", list->bytes, list->length);
 }
 
 /* What is in a gzip member, by zlib's inflate. Free it with free. */

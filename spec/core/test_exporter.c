@@ -259,23 +259,43 @@ typedef struct series_sums {
     size_t most_raw_bytes, labels_of_samples;
 } series_sums;
 
-static void add_series(const rpp_series *series, series_sums *found)
+static void add_profile(field *fields, bool labelled, series_sums *found)
 {
-    size_t raw_length;
-    uint8_t *raw = gunzip(series->profile, series->length, &raw_length);
-    CHECK(raw);
-    pprof_model read = pprof_read(raw, raw_length);
-    free(raw);
-    CHECK(count_fields(read.fields, "sample") > 0);
+    pprof_model read = pprof_of(fields);
+    CHECK(count_fields(fields, "sample") > 0);
     found->series++;
-    found->samples += count_fields(read.fields, "sample");
+    found->samples += count_fields(fields, "sample");
     found->cpu_ns += sum_of_values(&read, 0);
     found->wall_ns += sum_of_values(&read, 1);
-    if (series->labels.count) found->labelled_ns += sum_of_values(&read, 1);
-    for (size_t i = 0; i < count_fields(read.fields, "sample"); i++) {
-        found->labels_of_samples += count_fields(nth_field(read.fields, "sample", i)->fields, "label");
+    if (labelled) found->labelled_ns += sum_of_values(&read, 1);
+    for (field *it = next_named(fields, "sample"); it; it = next_named(it->next, "sample")) {
+        found->labels_of_samples += count_fields(it->fields, "label");
     }
-    pprof_free(&read);
+    pprof_forget(&read);
+}
+
+static void add_series(const rpp_payload *payload, series_sums *found)
+{
+    pprof_list list = {0};
+    bool labelled[1024];
+    size_t count = 0;
+    rpp_series_reader reader = rpp_series_list_read(payload->bytes, payload->length);
+    while (reader.left) {
+        rpp_series series;
+        size_t raw_length;
+        CHECK_OK(rpp_series_reader_next(&reader, &series));
+        uint8_t *raw = gunzip(series.profile, series.length, &raw_length);
+        CHECK(raw && count < sizeof labelled / sizeof *labelled);
+        pprof_list_add(&list, raw, raw_length);
+        labelled[count++] = series.labels.count > 0;
+        free(raw);
+        rpp_pairs_destroy(&series.labels);
+    }
+    field *profiles = pprof_list_read(&list), *at = profiles;
+    CHECK_INT(count_fields(profiles, "profile"), count);
+    for (size_t i = 0; i < count; i++, at = at->next) add_profile(at->fields, labelled[i], found);
+    free_fields(profiles);
+    free(list.bytes);
 }
 
 static series_sums take_all_series(rpp_payload_queue *queue)
@@ -283,13 +303,7 @@ static series_sums take_all_series(rpp_payload_queue *queue)
     series_sums found = {0};
     for (rpp_payload *payload; (payload = rpp_payload_queue_pop(queue, 0)); rpp_payload_free(payload)) {
         series_sums before = found;
-        rpp_series_reader reader = rpp_series_list_read(payload->bytes, payload->length);
-        while (reader.left) {
-            rpp_series series;
-            CHECK_OK(rpp_series_reader_next(&reader, &series));
-            add_series(&series, &found);
-            rpp_pairs_destroy(&series.labels);
-        }
+        add_series(payload, &found);
         CHECK_INT(payload->samples, found.samples - before.samples);
         if (found.series - before.series > found.most_series) found.most_series = found.series - before.series;
         if (payload->raw_length > found.most_raw_bytes) found.most_raw_bytes = payload->raw_length;
@@ -382,41 +396,6 @@ TEST(series_too_large_for_a_request_become_parts)
 
 /* --- the time that the backend is told ------------------------------------------------------------------------------ */
 
-/* Each one an exporter of its own: as many processes that start at once. */
-static uint64_t told_time_ns(rpp_backend_limits limits, uint64_t *kept_ns)
-{
-    uint64_t told;
-    rpp_payload_queue *queue = queue_for_all();
-    test_window window = window_of(2, 1);
-    export_window(&window, queue, limits);
-    rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
-    CHECK(payload);
-    pprof_model read = read_payload(payload);
-    told = (uint64_t)number_in(read.fields, "time_nanos");
-    *kept_ns = payload->time_ns;
-    pprof_free(&read);
-    rpp_payload_free(payload);
-    rpp_payload_queue_free(queue);
-    window_close(&window);
-    return told;
-}
-
-TEST(processes_that_start_together_do_not_meet_in_a_millisecond)
-{
-    enum { PROCESSES = 60, MILLISECONDS = 10000 };
-    static bool taken[MILLISECONDS];
-    unsigned met = 0;
-    for (unsigned i = 0; i < PROCESSES; i++) {
-        uint64_t kept_ns, told_ns = told_time_ns((rpp_backend_limits){.one_a_millisecond = true}, &kept_ns);
-        CHECK_INT(kept_ns, WINDOW_TIME);
-        CHECK(told_ns >= WINDOW_TIME && told_ns < WINDOW_TIME + WINDOW_DURATION);
-        uint64_t millisecond = (told_ns - WINDOW_TIME) / 1000000;
-        met += taken[millisecond];
-        taken[millisecond] = true;
-    }
-    CHECK(met <= 6); /* 0.2 are expected; that there are more than 6 happens once in 10^9 times */
-}
-
 static uint64_t read_varint(const uint8_t **at)
 {
     uint64_t number = 0;
@@ -442,6 +421,39 @@ static uint64_t time_nanos_of(const rpp_payload *payload)
     }
     free(raw);
     return time_nanos;
+}
+
+/* Each one an exporter of its own: as many processes that start at once. */
+static uint64_t told_time_ns(rpp_backend_limits limits, uint64_t *kept_ns)
+{
+    uint64_t told;
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of(2, 1);
+    export_window(&window, queue, limits);
+    rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+    CHECK(payload);
+    told = time_nanos_of(payload);
+    *kept_ns = payload->time_ns;
+    rpp_payload_free(payload);
+    rpp_payload_queue_free(queue);
+    window_close(&window);
+    return told;
+}
+
+TEST(processes_that_start_together_do_not_meet_in_a_millisecond)
+{
+    enum { PROCESSES = 60, MILLISECONDS = 10000 };
+    static bool taken[MILLISECONDS];
+    unsigned met = 0;
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        uint64_t kept_ns, told_ns = told_time_ns((rpp_backend_limits){.one_a_millisecond = true}, &kept_ns);
+        CHECK_INT(kept_ns, WINDOW_TIME);
+        CHECK(told_ns >= WINDOW_TIME && told_ns < WINDOW_TIME + WINDOW_DURATION);
+        uint64_t millisecond = (told_ns - WINDOW_TIME) / 1000000;
+        met += taken[millisecond];
+        taken[millisecond] = true;
+    }
+    CHECK(met <= 6); /* 0.2 are expected; that there are more than 6 happens once in 10^9 times */
 }
 
 /* Windows of 10 s of processes that began them in the same instant, and go on side by side. */

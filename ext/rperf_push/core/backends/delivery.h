@@ -20,11 +20,11 @@ typedef struct rpp_delivery {
     char message[RPP_DELIVERY_MESSAGE_MAX]; /* why it failed, for a human; never credentials */
 } rpp_delivery;
 
-/* What a kind of server is known to answer. */
+/* Peculiarities in the answers of a kind of server. */
 typedef struct rpp_dialect {
     bool speaks_no_html;    /* a page comes from something in front of the server */
-    bool says_422_for_all;  /* the text has the reason */
-    bool says_500_for_many; /* the code or the text has the reason */
+    bool says_422_for_all;  /* for any failure; the text has the reason */
+    bool says_500_for_many; /* for many failures; the code or the text has the reason */
 } rpp_dialect;
 
 /* Fills a delivery from a response: status, Retry-After, meaning, and the server's message as one log line. */

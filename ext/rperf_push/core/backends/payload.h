@@ -20,16 +20,16 @@ typedef struct rpp_payload {
     size_t raw_length;             /* before compression */
     uint64_t time_ns, duration_ns; /* of the window: epoch, length */
     uint64_t sequence;             /* order of sealing in this process, from 1 */
-    uint64_t samples;              /* that it holds */
-    uint64_t due_ns;               /* monotonic: not before, and after all that say 0 */
+    uint64_t samples;              /* number of samples */
+    uint64_t due_ns;               /* monotonic; no try before; 0: now, before all with a time */
     rpp_tries tries;               /* so far */
-    uint64_t failed_in;            /* the uploader's, to tell whether it fails alone; 0: it has not failed */
-    rpp_pairs labels;              /* of its series; empty: what the settings say */
+    uint64_t failed_in;            /* for the uploader, to find out if it fails alone; 0: it has not failed */
+    rpp_pairs labels;              /* of its series; empty: those of the settings */
     long pid;                      /* of the process that sealed it; 0: this one */
     struct rpp_payload *next;      /* for the queue that holds it */
 } rpp_payload;
 
-/* Takes ownership of the bytes, even if it returns NULL for lack of memory. */
+/* Takes ownership of the bytes, even on failure. NULL if out of memory. */
 rpp_payload *rpp_payload_new(uint8_t *bytes, size_t length);
 /* NULL is allowed. */
 void rpp_payload_free(rpp_payload *payload);

@@ -14,17 +14,17 @@
 
 /* Labels of one fiber: they are copied in a hook (labels_dropped). */
 #define RPP_LABELS_OF_A_FIBER_MAX 64
-/* Names of a series, those of its samples among them: Pyroscope refuses the whole profile for one that has more
+/* Names of a series, including the labels of its samples. If one series has more, Pyroscope refuses the whole profile
  * (samples_labels_cut). */
 #define RPP_NAMES_OF_A_SERIES_MAX 30
-/* Keys that are remembered. They are words of the program; one that makes them up begins anew now and then. */
+/* Keys that the process remembers. A program has few; if it generates keys, the table is emptied whenever it is full. */
 #define RPP_LABEL_KEYS_KNOWN_MAX  1024u
 
-/* Sets of a window with an outcome that is awaited: nearly each is one request's (samples_without_outcome). */
+/* Label sets of one window whose request has not ended yet: nearly every request has its own (samples_without_outcome). */
 #define RPP_OUTCOME_SETS_MAX 4096
 
-/* Values of one name, where it is not max_label_values: identifiers of a request are many by nature, and servers keep them
- * with the samples. */
+/* Names for which max_label_values does not hold: each request has its own value, and servers store these values with the
+ * samples. */
 #define RPP_VALUES_UNCAPPED UINT32_MAX
 #define RPP_LABEL_VALUE_CAPS(X)                                                                                        \
     X("span_id", RPP_VALUES_UNCAPPED)                                                                                  \

@@ -1,4 +1,4 @@
-/* value_types.c - what a profile counts: one table. */
+/* value_types.c - the table of values that a profile counts. */
 #include "base/value_types.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ unsigned rpp_mode_of(const char *name, size_t length)
     return bits;
 }
 
-/* Values of one mode stand together in the table. */
+/* In the table, values of the same mode are neighbours. */
 const char *rpp_mode_text(unsigned mode, const char *separator, char text[RPP_MODE_TEXT_MAX])
 {
     const char *last = "";

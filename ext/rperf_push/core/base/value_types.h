@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What tells the sum that draws of a value have a share of (shares.h). */
+/* Where the sum comes from that is shared out over the draws of a value (shares.h). */
 typedef enum rpp_scale {
-    RPP_SCALED_BY_NOTHING, /* it is counted one by one */
-    RPP_SCALED_BY_CLOCKS   /* of the thread, by state */
+    RPP_SCALED_BY_NOTHING, /* there is none: each event is counted */
+    RPP_SCALED_BY_CLOCKS   /* the thread's clocks, by state */
 } rpp_scale;
 
-/* Id; the number's name in C; mode, type and unit, as users and formats call them; what scales it. In the order in which
- * profiles list them: the first one that is on is the default. `context` is passed through. */
+/* Id; the number's name in C; mode, type and unit, as users and formats call them; what scales it. Profiles list the values in
+ * this order, and the first one that is on is the default. `context` is passed through. */
 #define RPP_VALUE_TYPES(X, context)                                                                                    \
     X(context, CPU, cpu_ns, "cpu", "cpu", "nanoseconds", RPP_SCALED_BY_CLOCKS)                                         \
     X(context, WALL, wall_ns, "wall", "wall", "nanoseconds", RPP_SCALED_BY_CLOCKS)
@@ -31,7 +31,7 @@ typedef enum rpp_value {
         RPP_VALUE_COUNT
 } rpp_value;
 
-/* A set of values is a number with their bits. */
+/* A mode is a set of values: one bit for each. */
 enum {
 #define X(context, id, ...) RPP_MODE_##id = 1 << RPP_VALUE_##id,
     RPP_VALUE_TYPES(X, )
@@ -55,7 +55,7 @@ typedef struct rpp_value_type {
 
 extern const rpp_value_type rpp_value_types[RPP_VALUE_COUNT];
 
-/* All values of a mode, by name; 0: there is no such mode. */
+/* The values that this mode enables; 0: there is no such mode. */
 unsigned rpp_mode_of(const char *name, size_t length);
 /* The mode with all values. */
 #define RPP_MODE_ALL      ((1u << RPP_VALUE_COUNT) - 1)

@@ -20,7 +20,7 @@
 /* Measured (benchmark/encode.c): level 1 takes a third of the time of level 6, for a tenth more bytes. */
 #define GZIP_LEVEL           1
 #define MAX_COMPRESSED_BYTES (64u << 20)
-/* Old Pyroscope storage drops a second profile of the same series and millisecond, be it of this process or another one. */
+/* Old Pyroscope storage drops a second profile of the same series and millisecond, even if another process sent it. */
 #define PART_OFFSET_NS       RPP_NS_PER_MS
 #define DOC_URL              "https://github.com/rperf-push/rperf-push"
 
@@ -39,20 +39,20 @@ struct rpp_exporter {
 typedef struct window_parts {
     const rpp_exporter *exporter;
     const rpp_profile *profile;
-    const rpp_row *rows;             /* the profile's, in the order in which they are sent */
-    const rpp_window_series *series; /* NULL: samples have their labels themselves */
+    const rpp_row *rows;             /* rows of the profile, in the order in which they are sent */
+    const rpp_window_series *series; /* NULL: samples have their own labels */
     rpp_payload *first, **end;
     uint64_t count, labels_cut, unlabelled;
-    size_t labelled_bytes; /* in series with labels, before compression */
-    uint64_t shift_ns;     /* of the time that the backend is told */
+    size_t labelled_bytes; /* of series with labels, before compression */
+    uint64_t shift_ns;     /* the backend gets the window's time plus this */
     uint64_t values[RPP_VALUE_COUNT];
 } window_parts;
 
-/* One that is being made. */
+/* The part that is being made. */
 typedef struct part {
     rpp_byte_buffer bytes;
-    size_t left, raw_length, labelled_bytes; /* bytes before compression: that may come yet, that came */
-    uint64_t unlabelled;                     /* samples for whose labels the window has no bytes left */
+    size_t left, raw_length, labelled_bytes; /* bytes before compression: how many may follow, how many came */
+    uint64_t unlabelled; /* samples that lose their labels, because the window has no bytes left for them */
     rpp_pprof_totals totals;
 } part;
 
@@ -94,7 +94,7 @@ void rpp_exporter_free(rpp_exporter *exporter)
 
 /* --- one part ------------------------------------------------------------------------------------------------------- */
 
-/* Stops an encoding that is going to be too large, before more time is spent on it. */
+/* Stops an encoding as soon as it gets too large. */
 typedef struct limit_sink {
     rpp_byte_sink sink;
     rpp_byte_sink *target;
@@ -109,7 +109,7 @@ static rpp_status limited_write(rpp_byte_sink *sink, const void *bytes, size_t l
     return rpp_byte_sink_write(limit->target, bytes, length);
 }
 
-/* Some rows as a profile at the end of the part's bytes. */
+/* Appends these rows as a profile to the part's bytes. */
 static rpp_status encode_profile(const window_parts *parts, size_t first, size_t count, part *made,
                                  rpp_pprof_totals *totals)
 {
@@ -167,7 +167,7 @@ static rpp_status encode_series(const window_parts *parts, size_t first, size_t 
     rpp_status status = RPP_OK;
     for (size_t end = first + count, next; first < end && status == RPP_OK; first = next) {
         uint32_t id = rpp_window_series_of(parts->series, &parts->rows[first]);
-        if (!may_have_labels(parts, made)) id = 0; /* and so all that is left is one series */
+        if (!may_have_labels(parts, made)) id = 0; /* the remaining rows are one series */
         for (next = first; next < end; next++) {
             uint32_t own = rpp_window_series_of(parts->series, &parts->rows[next]);
             if (id && own != id) break;
@@ -213,7 +213,7 @@ static rpp_status encode_part(window_parts *parts, size_t first, size_t count, s
 
 /* --- the parts of a window ------------------------------------------------------------------------------------------ */
 
-/* Each location takes a byte at least: what cannot fit need not be tried. */
+/* Each location takes at least one byte, so rows with too many locations need no try. */
 static bool is_hopeless(const window_parts *parts, size_t first, size_t count, size_t max_raw_bytes)
 {
     size_t depths = 0;
@@ -233,7 +233,7 @@ static rpp_status encode_halves(window_parts *parts, size_t first, size_t count)
     return status == RPP_OK ? encode_range(parts, first + count / 2, count - count / 2) : status;
 }
 
-/* A row that is too large by itself is sent all the same: the backend may take it, nobody can split it. */
+/* A single row cannot be split. It is sent even if it is too large, because the backend may accept it. */
 static rpp_status encode_range(window_parts *parts, size_t first, size_t count)
 {
     const rpp_backend_limits *limits = &parts->exporter->limits;
@@ -248,7 +248,7 @@ static rpp_status encode_range(window_parts *parts, size_t first, size_t count)
 
 /* --- the window ----------------------------------------------------------------------------------------------------- */
 
-/* Counted from 1 in the process, whichever exporter. */
+/* All exporters of the process count together, from 1. */
 static uint64_t next_sequence(void)
 {
     static _Atomic uint64_t last;
@@ -319,7 +319,7 @@ static void count_window(const rpp_profile *profile)
     rpp_stats_set(RPP_STAT_label_sets_in_window, rpp_label_sets_count(rpp_profile_label_sets(profile)) - 1);
 }
 
-/* Processes that start together have windows that begin together. */
+/* A random shift: processes that start together have windows that begin together. */
 static uint64_t draw_shift_ns(rpp_exporter *exporter, const rpp_profile *profile)
 {
     uint64_t duration_ns = rpp_profile_duration_ns(profile);
@@ -327,7 +327,7 @@ static uint64_t draw_shift_ns(rpp_exporter *exporter, const rpp_profile *profile
     return rpp_random_next(&exporter->random) % duration_ns;
 }
 
-/* Names that a series has anyway are no names for those of samples. */
+/* Labels of samples must not use names that the series has already. */
 static rpp_status find_series(rpp_exporter *exporter, const rpp_profile *profile, rpp_window_series *series)
 {
     const rpp_payload no_labels = {0};

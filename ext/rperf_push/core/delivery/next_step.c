@@ -6,7 +6,7 @@ static uint64_t least_ns(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* At the end, what is on disk stays there for other processes. */
+/* At the end, payloads on disk stay there for other processes. */
 static bool is_on_offer(const rpp_prospect *p, rpp_source source)
 {
     return source == RPP_SOURCE_MEMORY || !p->stopping;

@@ -31,7 +31,7 @@ typedef struct rpp_prospect {
 typedef enum rpp_step_kind {
     RPP_STEP_TRY,   /* send a payload of `source` */
     RPP_STEP_STORE, /* move a payload from memory to disk */
-    RPP_STEP_WAIT,  /* until `wait_ns`, or for news */
+    RPP_STEP_WAIT,  /* wait until `wait_ns`, or for news */
     RPP_STEP_END
 } rpp_step_kind;
 

@@ -17,8 +17,8 @@ struct rpp_payload_queue {
     struct { /* under the lock */
         rpp_payload *first;
         size_t count, bytes;
-        uint64_t news; /* grows with every push, wake and hurry ... */
-        uint64_t seen; /* ... and this is how far a wait has noticed: none between pop and wait is missed */
+        uint64_t news; /* number of pushes, wakes and hurries */
+        uint64_t seen; /* the number at the last wait, so that none between pop and wait is missed */
     } synced;
 };
 
@@ -44,7 +44,7 @@ void rpp_payload_queue_free(rpp_payload_queue *queue)
 
 /* --- the list: the lock is held ------------------------------------------------------------------------------------- */
 
-/* Under the lock, or the gauges of two threads could be stored in the wrong order. */
+/* Under the lock: otherwise two threads could store their values in the wrong order. */
 static void show_gauges(const rpp_payload_queue *queue)
 {
     rpp_stats_set(RPP_STAT_queue_payloads, queue->synced.count);
@@ -96,8 +96,8 @@ static bool has_room(const rpp_payload_queue *queue, const rpp_payload *payload)
     return queue->synced.count < queue->max_count && payload->length <= queue->max_bytes - queue->synced.bytes;
 }
 
-/* Makes room and inserts. Returns the payloads that had to go, linked: possibly the new one itself, when it can never fit
- * or is a returning one older than all that wait. */
+/* Makes room and inserts the payload. Returns the list of payloads that had to go. This may be the new one itself, if it can never
+ * fit, or if it comes back and is older than all others. */
 static rpp_payload *insert_or_drop(rpp_payload_queue *queue, rpp_payload *payload)
 {
     rpp_payload *dropped = NULL;
@@ -118,7 +118,7 @@ static rpp_payload *insert_or_drop(rpp_payload_queue *queue, rpp_payload *payloa
     return dropped;
 }
 
-/* --- the waiting ---------------------------------------------------------------------------------------------------- */
+/* --- wake and wait -------------------------------------------------------------------------------------------------- */
 
 static void wait_for_news(rpp_payload_queue *queue, uint64_t until_ns)
 {
@@ -129,7 +129,7 @@ static void wait_for_news(rpp_payload_queue *queue, uint64_t until_ns)
     queue->synced.seen = queue->synced.news;
 }
 
-/* --- what others call ----------------------------------------------------------------------------------------------- */
+/* --- the interface -------------------------------------------------------------------------------------------------- */
 
 void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context)
 {

@@ -22,7 +22,7 @@ typedef struct rpp_payload_queue rpp_payload_queue;
 rpp_payload_queue *rpp_payload_queue_new(size_t max_count, size_t max_bytes);
 void rpp_payload_queue_free(rpp_payload_queue *queue);
 
-/* Called for a payload that the queue has to drop. True: it has kept the payload. False: the payload counts as dropped. */
+/* Called for a payload that the queue has to drop. True: it took the payload. False: the queue drops it and counts it. */
 typedef bool (*rpp_payload_overflow)(rpp_payload *payload, void *context);
 /* Call it before other threads know the queue. NULL: payloads are dropped. push calls `overflow`, with the queue unlocked. */
 void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context);

@@ -17,14 +17,14 @@ typedef struct rpp_payload_sources {
     rpp_payload_queue *queue;
     rpp_spool *spool;  /* NULL: none */
     bool backlog;      /* the spool gave a payload when it was last asked */
-    bool disk_refuses; /* since the last try */
+    bool disk_refuses; /* it has refused a payload since the last try */
 } rpp_payload_sources;
 
-/* From now on, payloads that a full queue drops go to the spool, and the spool is told before bytes of its payloads go out. */
+/* From now on, payloads that a full queue drops go to the spool, and the client tells the spool before bytes of its payloads go out. */
 void rpp_payload_sources_join(const rpp_payload_sources *sources, rpp_http_client *http);
 void rpp_payload_sources_part(const rpp_payload_sources *sources);
 
-/* Fills in what the prospect says about sources. */
+/* Sets the fields of the prospect that are about sources. */
 void rpp_payload_sources_look(const rpp_payload_sources *sources, rpp_prospect *prospect);
 /* The first payload of a source. NULL: it is not due, or another process has it. */
 rpp_payload *rpp_payload_sources_take(rpp_payload_sources *sources, rpp_source source, uint64_t now_ns);

@@ -14,7 +14,7 @@
 typedef struct rpp_upload_report {
     const char *backend_name;
     bool failing; /* the last try failed */
-    bool told;    /* a line said so */
+    bool told;    /* a line was logged */
     bool told_of_age;
     uint64_t failed_tries, failing_since_ns, told_at_ns;
 } rpp_upload_report;

@@ -1,8 +1,8 @@
 /* uploader.c - the background thread that brings payloads from the queue to the backend, one at a time.
  *
- * It looks, decides and acts: where payloads wait is payload_sources.h, what it does next next_step.h, and what follows a
- * try next_try.h. A flush waits until nothing is left of what was there when it began, by sequence; with a spool, until the
- * thread finds nothing left.
+ * It looks, decides and acts: payload_sources.h has the waiting payloads, next_step.h decides what it does next, and next_try.h what
+ * follows a try. A flush waits until all payloads that existed at its start have ended; with a spool, until the thread finds no
+ * payload left.
  *
  * Locks      `lock` before the queue's; neither is held while a payload is delivered.
  */
@@ -23,7 +23,7 @@
 
 struct rpp_uploader {
     rpp_uploader_options options;
-    rpp_payload_sources sources; /* the thread's own, but for hurrying */
+    rpp_payload_sources sources; /* for the thread alone, except hurry */
     rpp_backend *backend;
     rpp_http_client *http;
     pthread_t thread;
@@ -33,7 +33,7 @@ struct rpp_uploader {
         uint64_t random;
         rpp_upload_report report;
         rpp_streak streak;
-        uint64_t era; /* from 1, one more with each delivery: what failed in an earlier one has failed alone */
+        uint64_t era; /* 1 + deliveries so far: a payload that failed in an earlier era has failed alone */
     } thread_data;
 
     pthread_mutex_t lock;
@@ -62,7 +62,7 @@ static uint64_t realtime_ns(const rpp_uploader *self)
 
 /* --- the payload that is in no source ------------------------------------------------------------------------------- */
 
-/* A flush finds what is in memory either there or on its way. */
+/* In one step under the lock, so that a flush finds the payload either in its source or on its way. */
 static rpp_payload *take(rpp_uploader *self, rpp_source source, uint64_t now)
 {
     if (source != RPP_SOURCE_MEMORY) return rpp_payload_sources_take(&self->sources, source, now);
@@ -73,7 +73,7 @@ static rpp_payload *take(rpp_uploader *self, rpp_source source, uint64_t now)
     return payload;
 }
 
-/* It is in a source again, or has ended. */
+/* The payload is in a source again, or has ended. */
 static void let_go(rpp_uploader *self, bool lost)
 {
     pthread_mutex_lock(&self->lock);
@@ -95,7 +95,7 @@ static void put_back(rpp_uploader *self, rpp_payload *payload)
     let_go(self, false);
 }
 
-/* The rest, when no thread will send it any more. */
+/* Drops and counts the remaining payloads when no thread will send them. */
 static void drop_the_rest(rpp_uploader *self)
 {
     for (rpp_payload *payload; (payload = take(self, RPP_SOURCE_MEMORY, UINT64_MAX));) {
@@ -136,7 +136,7 @@ static void count_try(rpp_uploader *self, rpp_payload *payload, const rpp_attemp
     payload->failed_in = era;
 }
 
-/* `hurries`: asked for when the payload was taken, and then by now. */
+/* `hurries` is their number when the payload was taken, and afterwards the current number. */
 static rpp_next_try decide(rpp_uploader *self, rpp_payload *payload, const rpp_attempt *attempt, uint64_t *hurries,
                            uint64_t now)
 {
@@ -165,7 +165,7 @@ static void hurry(rpp_uploader *self)
     rpp_payload_sources_hurry(&self->sources);
 }
 
-/* A flush or a stop found the payload in no source, when it was decided on but not put back yet. */
+/* A flush or a stop that came between the decision and the return of the payload did not find it in a source. */
 static void hurry_what_was_put_back(rpp_uploader *self, uint64_t hurries)
 {
     pthread_mutex_lock(&self->lock);
@@ -226,7 +226,7 @@ static void store_first(rpp_uploader *self)
     if (payload) put_back(self, payload);
 }
 
-/* A flush that came since the thread looked waits for what it may not have seen. */
+/* Not if a flush came after the thread looked: it waits for payloads that the thread may not have seen. */
 static void tell_idle(rpp_uploader *self, uint64_t hurries)
 {
     pthread_mutex_lock(&self->lock);
@@ -235,7 +235,7 @@ static void tell_idle(rpp_uploader *self, uint64_t hurries)
     pthread_mutex_unlock(&self->lock);
 }
 
-/* The only place where this thread waits without a payload on its way: a debugger's backtrace explains itself. */
+/* The only place where this thread waits without a payload on its way. The name explains a debugger's backtrace. */
 static void wait_for_work(rpp_uploader *self, const rpp_step *step, uint64_t hurries)
 {
     if (step->idle) tell_idle(self, hurries);
@@ -267,7 +267,7 @@ static void *run(void *context)
 
 /* --- flush and stop: other threads ---------------------------------------------------------------------------------- */
 
-/* Under the lock. Whether there is time left to wait for a change. */
+/* Waits for a change, under the lock. False: the patience is over. */
 static bool wait_for_change(rpp_uploader *self, rpp_patience *patience)
 {
     if (self->synced.gone || rpp_patience_is_over(patience, monotonic_ns(self))) return false;
@@ -289,7 +289,7 @@ rpp_flush rpp_uploader_begin_flush(rpp_uploader *self)
     return flush;
 }
 
-/* Under the lock: from now on it waits, and for what there is now. */
+/* Under the lock. The flush begins to wait, for the payloads that exist now. */
 static void flush_waits(rpp_uploader *self, rpp_flush *flush)
 {
     if (flush->waits) return;
@@ -301,8 +301,8 @@ static void flush_waits(rpp_uploader *self, rpp_flush *flush)
     hurry(self);
 }
 
-/* Under the lock. With a spool the thread has to find nothing left, neither in memory nor there. Without, all payloads that
- * there were have to end, those included that a full queue dropped. */
+/* Under the lock. With a spool, the thread must find no payload, neither in memory nor on disk. Without a spool, all payloads that
+ * existed at the start must have ended, including those that a full queue dropped. */
 static bool is_flushed(rpp_uploader *self, const rpp_flush *flush)
 {
     if (self->options.spool) return self->synced.idle != flush->idle_before;
@@ -324,7 +324,7 @@ rpp_status rpp_uploader_flush(rpp_uploader *self, rpp_flush *flush, rpp_patience
     return lost ? RPP_IO : RPP_OK;
 }
 
-/* Under the lock: whoever is told to end later, or sooner, than before goes by that. */
+/* Under the lock. The deadline of the latest call counts, whether it is later or earlier than the previous one. */
 static void tell_to_stop(rpp_uploader *self, uint64_t deadline_ns)
 {
     self->synced.stop_deadline_ns = deadline_ns;
@@ -364,7 +364,7 @@ rpp_status rpp_uploader_stop(rpp_uploader *self, uint64_t deadline_ns, rpp_patie
     if (!gone) return RPP_TIMEOUT;
     pthread_join(self->thread, NULL);
     self->joinable = false;
-    drop_the_rest(self); /* what was pushed since */
+    drop_the_rest(self); /* payloads that were pushed meanwhile */
     return RPP_OK;
 }
 

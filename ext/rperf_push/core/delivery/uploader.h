@@ -16,7 +16,7 @@
  *   next try would come after the deadline, or if the backend has been away for a second.
  *
  * Threads    new, start, free: one at a time. Flush and stop: any ordinary thread.
- * Ownership  the uploader borrows the queue, the backend, the client and the spool; a payload that it has taken is its own.
+ * Ownership  the uploader borrows the queue, the backend, the client and the spool; it owns a payload that it has taken.
  */
 #ifndef RPP_UPLOADER_H
 #define RPP_UPLOADER_H

@@ -1,4 +1,4 @@
-/* window_encoder.c - a window as the bytes of a file of its own: pprof, gzip, with all of its labels under their own names. */
+/* window_encoder.c - encodes a window as the bytes of a file: gzip pprof, with all labels under their own names. */
 #include "delivery/window_encoder.h"
 
 #include <stdio.h>

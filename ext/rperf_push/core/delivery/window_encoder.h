@@ -1,4 +1,4 @@
-/* window_encoder.h - a window as the bytes of a file of its own: pprof, gzip, with all of its labels under their own names.
+/* window_encoder.h - encodes a window as the bytes of a file: gzip pprof, with all labels under their own names.
  *
  * Threads    one at a time.
  * Ownership  the encoder borrows the profile and the names during a call; the caller owns the buffer.
@@ -18,7 +18,7 @@ typedef struct rpp_window_encoder rpp_window_encoder;
 /* `mode` consists of RPP_MODE_* bits. NULL if out of memory. */
 rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency);
 void rpp_window_encoder_free(rpp_window_encoder *encoder);
-/* *samples: their count. */
+/* Writes to the buffer. Sets *samples to the number of samples. */
 RPP_NODISCARD rpp_status rpp_window_encoder_encode(const rpp_window_encoder *encoder, const rpp_profile *profile,
                                                    const rpp_frame_names *names, rpp_byte_buffer *into,
                                                    uint64_t *samples);

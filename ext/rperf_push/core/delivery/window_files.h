@@ -1,6 +1,6 @@
 /* window_files.h - writes the windows of a recorded session as files PID-TIME.pb.gz, each whole or not at all.
  *
- * A killed process loses only its last window, and nobody has to ask it for the others. Names have a time instead of
+ * A killed process loses only its last window; the others are on disk. Names have a time instead of
  * a number, because a number would start again after an exec.
  *
  * Threads    one at a time (in the gem: the collector).

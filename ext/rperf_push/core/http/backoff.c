@@ -15,7 +15,7 @@ rpp_backoff_policy rpp_backoff_session_policy(bool has_spool, bool resend_unconf
     return (rpp_backoff_policy){
         .first_ns = RPP_NS_PER_S,
         .max_ns = 60 * RPP_NS_PER_S,
-        .max_alone = 10, /* some four minutes */
+        .max_alone = 10, /* about four minutes */
         .refusals_ns = has_spool ? UINT64_MAX : 5 * 60 * RPP_NS_PER_S,
         .refusal_step = has_spool ? 7 : 0, /* the longest pause */
         .keeps_server_errors = has_spool,

@@ -1,4 +1,4 @@
-/* http_failure.c - the one place where the words of libraries and servers are read. */
+/* http_failure.c - finds the reason of a failure in the words of libraries and servers. No other file reads these words. */
 #include "http/http_failure.h"
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ typedef struct wording {
     rpp_failure means;
 } wording;
 
-/* The first that occurs. */
+/* Returns the reason of the first wording that the text contains. */
 static rpp_failure read_words(const char *text, const wording *wordings, size_t count, rpp_failure otherwise)
 {
     for (size_t i = 0; i < count; i++) {

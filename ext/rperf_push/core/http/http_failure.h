@@ -43,9 +43,9 @@ typedef enum rpp_failure {
 
 const char *rpp_failure_name(rpp_failure failure);
 
-/* By what a TLS library says. */
+/* The reason behind a message of a TLS library. */
 rpp_failure rpp_failure_of_tls(const char *text);
-/* By what a server says; RPP_FAILURE_NONE: its status says all that is known. */
+/* The reason behind the message of a server. RPP_FAILURE_NONE: the message adds nothing to the status. */
 rpp_failure rpp_failure_of_answer(const char *text);
 
 #endif

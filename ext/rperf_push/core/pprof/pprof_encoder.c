@@ -21,7 +21,7 @@ typedef perftools_profiles_Function function_message;
 
 #define MAPPING_ID 1
 
-/* nanopb writes byte by byte; a sink would rather not. */
+/* nanopb writes byte by byte, so its output is collected before it goes to the sink. */
 typedef struct staging {
     rpp_byte_sink *sink;
     rpp_status status;
@@ -32,7 +32,7 @@ typedef struct staging {
 typedef struct writing_pass {
     const rpp_pprof_index *index;
     const rpp_pprof_options *options;
-    uint8_t *sample; /* room for the longest */
+    uint8_t *sample; /* room for the longest sample */
     rpp_pprof_totals totals;
     staging out;
 } writing_pass;
@@ -144,7 +144,8 @@ static void describe(profile_message *message, const rpp_pprof_index *index, con
         message->sample_type[message->sample_type_count++] =
             (value_type_message){index->value_types[i], index->value_units[i]};
     }
-    /* Whatever is shown: the type's id has it in its name, and what differs in it does not add up. */
+    /* Always CPU time, whatever the sample types are: servers put the period's type into the id of a profile type, and profiles with
+     * different ids do not add up. */
     message->period_type = (value_type_message){index->period_type, index->nanoseconds};
     message->has_period_type = true;
     message->period = (int64_t)options->period_ns;

@@ -22,7 +22,7 @@
 
 /* Sums of the written samples, which a reader must find. */
 typedef struct rpp_pprof_totals {
-    RPP_VALUES(values); /* of those that the mode has */
+    RPP_VALUES(values); /* for the values of the mode; the others are 0 */
     uint64_t samples;
     uint64_t labels_cut; /* samples that lost labels, because a series has a limited number of names */
 } rpp_pprof_totals;

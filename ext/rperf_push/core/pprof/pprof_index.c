@@ -5,14 +5,14 @@
 
 #include "base/alloc.h"
 
-/* What only the numbering itself needs. */
+/* State that only the numbering needs. */
 typedef struct numbering_pass {
     rpp_pprof_index *index;
     const rpp_stack_table *stacks;
     const rpp_frame_names *names;
     bool *stack_seen, *set_used;
     uint32_t *function_ids; /* frame -> id, 0 or RPP_PPROF_HIDDEN */
-    uint32_t frames_end;    /* one past the highest frame that is in it; what is above has no name */
+    uint32_t frames_end;    /* one past the highest id in function_ids; frames above have no name */
 } numbering_pass;
 
 size_t rpp_pprof_values_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row,
@@ -89,7 +89,7 @@ static rpp_status number_synthetic(numbering_pass *numbering, uint32_t frame)
     return *id ? RPP_OK : add_location(numbering, (rpp_location){frame, 0}, id);
 }
 
-/* A synthetic frame is one location, whether it stands in the stack or is put there here. */
+/* A synthetic frame is one location, whether the stack contains it or the encoder adds it. */
 static rpp_status number_location(numbering_pass *numbering, uint32_t known_as)
 {
     uint32_t *id = &numbering->index->location_ids[known_as];
@@ -147,7 +147,7 @@ static bool is_ruby_file(const rpp_frame_name *frame)
     return frame->path_length > 3 && memcmp(frame->path + frame->path_length - 3, ".rb", 3) == 0;
 }
 
-/* Pyroscope guesses the language from the first telling text: let it be a file of Ruby's. */
+/* Pyroscope guesses the language from the texts, in their order. So the path of a Ruby file comes first. */
 static rpp_status intern_a_ruby_file(rpp_pprof_index *index)
 {
     for (size_t i = 0; i < index->function_count; i++) {

@@ -11,7 +11,7 @@
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
-/* What filling needs in addition to the result. */
+/* State that only filling needs. */
 typedef struct label_pass {
     rpp_pprof_labels *labels;
     rpp_label_policy *policy;
@@ -19,7 +19,7 @@ typedef struct label_pass {
     size_t max_in_set;
 } label_pass;
 
-/* Labels that a set may have, one more being the state's. */
+/* The most labels that a set may have, in addition to the label of the state. */
 static size_t max_in_set(const rpp_settings *settings, bool legal_names)
 {
     if (!legal_names) return SIZE_MAX;

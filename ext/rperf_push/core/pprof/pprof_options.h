@@ -13,23 +13,23 @@
 #include "pprof/label_policy.h"
 #include "profile/row.h"
 
-#define RPP_PPROF_MAX_VALUES 64 /* as many as are read (pprof_decoder.h) */
+#define RPP_PPROF_MAX_VALUES 64 /* the same limit as for reading (pprof_decoder.h) */
 
-/* Values of the caller's own, in place of the rows' clocks. */
+/* Values that replace those of the rows. */
 typedef struct rpp_pprof_values {
     size_t count; /* sample types, at most RPP_PPROF_MAX_VALUES; the first is the default one */
     const char *types[RPP_PPROF_MAX_VALUES], *units[RPP_PPROF_MAX_VALUES];
     const int64_t *numbers; /* `count` for each row of the profile */
 } rpp_pprof_values;
 
-/* A text, which is not empty, or where `text` is NULL a number. */
+/* A text that is not empty, or a number if `text` is NULL. */
 typedef struct rpp_pprof_own_label {
     const char *key, *text, *unit; /* the unit of the number; may be NULL */
     size_t key_length, text_length, unit_length;
     int64_t number;
 } rpp_pprof_own_label;
 
-/* Labels of the caller's own, in place of the rows' labels and states. They are written as they are: no policy, no limit. */
+/* Labels that replace the labels and states of rows. They are written unchanged, without policy and limits. */
 typedef struct rpp_pprof_own_labels {
     const rpp_pprof_own_label *items; /* of all sets, one set after the other */
     const uint32_t *starts;           /* set -> its first item; the next set's start is its end */
@@ -39,7 +39,7 @@ typedef struct rpp_pprof_own_labels {
 
 typedef struct rpp_pprof_options {
     unsigned mode;                      /* RPP_MODE_* bits: which sample types */
-    const rpp_pprof_values *values;     /* NULL: what `mode` says */
+    const rpp_pprof_values *values;     /* NULL: the values of `mode` */
     uint64_t period_ns;                 /* the nominal sampling period */
     bool vm_state_frames;               /* [GVL wait] and so on as leaf frames */
     const char *const *comments;        /* NULL-terminated, may be NULL */
@@ -47,9 +47,9 @@ typedef struct rpp_pprof_options {
     const rpp_pprof_own_labels *labels; /* NULL: those of the rows */
     const rpp_settings *settings;       /* for the label policy of the rows' labels */
     bool legal_label_names;
-    rpp_label_policy *policy; /* of all profiles of the process; NULL: one for this profile alone */
-    const rpp_row *rows;      /* the profile's in another order; NULL: in its own */
-    bool no_labels;           /* of samples: the series has them */
+    rpp_label_policy *policy; /* shared by all profiles of the process; NULL: a policy for this profile alone */
+    const rpp_row *rows;      /* the rows of the profile in another order; NULL: in their own */
+    bool no_labels;           /* samples have none, because the series has them */
 } rpp_pprof_options;
 
 #endif

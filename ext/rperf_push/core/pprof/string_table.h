@@ -16,7 +16,7 @@
 
 typedef struct rpp_string_table rpp_string_table;
 
-/* NULL when out of memory. */
+/* NULL if out of memory. */
 rpp_string_table *rpp_string_table_new(void);
 void rpp_string_table_free(rpp_string_table *table);
 

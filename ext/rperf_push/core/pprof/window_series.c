@@ -36,7 +36,7 @@ static const char *text_of(const rpp_window_series *series, uint32_t id, size_t 
     return rpp_string_table_get(series->strings, id, length);
 }
 
-/* What no series is told apart by: the names that all have, and those that would make one of each request. */
+/* Names that do not distinguish series: those that all series have, and those with a value for each request. */
 static bool is_left_out(const rpp_window_series *series, const rpp_pairs *taken, uint32_t key)
 {
     size_t length;
@@ -53,7 +53,7 @@ typedef struct item_list {
     size_t count;
 } item_list;
 
-/* Sorted by key: two sets may have come to the same names by different ways. */
+/* Sorted by key, because different label sets may become the same names and values. */
 static void add_item(item_list *list, rpp_pprof_label item)
 {
     size_t at = list->count++;
@@ -139,7 +139,7 @@ static int by_weight(const void *a, const void *b)
 {
     const text_set *one = *(text_set *const *)a, *other = *(text_set *const *)b;
     if (one->weight != other->weight) return one->weight > other->weight ? -1 : 1;
-    return one->first < other->first ? -1 : one->first > other->first; /* who came first */
+    return one->first < other->first ? -1 : one->first > other->first; /* in the order of first use */
 }
 
 static rpp_status place_sets(rpp_window_series *series, uint32_t max_series)
@@ -159,7 +159,7 @@ static rpp_status place_sets(rpp_window_series *series, uint32_t max_series)
     return RPP_OK;
 }
 
-/* By counting: each series' rows lie together and keep their order. */
+/* A counting sort: rows of the same series become neighbours and keep their order. */
 static rpp_status order_rows(rpp_window_series *series, const rpp_profile *profile, const rpp_pprof_options *options)
 {
     const rpp_row *rows = rpp_profile_rows(profile);

@@ -1,4 +1,4 @@
-/* call_graph.c - each function, line and call has a stamp: the sample that counted it last. */
+/* call_graph.c - sums stacks by function. Each function, line and call has a stamp: the last sample that counted it. */
 #include "profile/call_graph.h"
 
 #include "base/alloc.h"
@@ -51,7 +51,7 @@ static bool is_edge(const void *table, uint32_t id, const void *wanted)
     return known->caller == edge->caller && known->callee == edge->callee;
 }
 
-/* Ids are dense: afterwards all ids up to this one exist. */
+/* Ids are dense, so this makes all functions up to the id. */
 static rpp_status make_function(rpp_call_graph *g, uint32_t id)
 {
     size_t needed = (size_t)id + 1;

@@ -11,16 +11,16 @@
 #include "profile/silence.h"
 #include "profile/window_part.h"
 
-/* While no thread runs nothing can be captured and no window closed: the collector sleeps until one stirs. It looks up
- * once in this while all the same, in case a stir was missed. */
+/* While no thread runs, nothing can be captured and no window can close, so the collector sleeps until a thread runs. It wakes up
+ * once in this time anyway, in case it missed one. */
 #define DEEP_SLEEP_NS         (5 * RPP_NS_PER_S)
-/* A process that works now and then comes to a safepoint soon after its window is over; one that does nothing does not. */
+/* A process that works now and then reaches a safepoint this soon after the end of a window; an idle process does not. */
 #define SAFEPOINT_PATIENCE_NS DEEP_SLEEP_NS
-/* Rotations and work on frames are asked for in this rhythm, however far the sampling period is stretched. */
+/* The collector asks for rotations and for work on frames this often, even if the sampling period is longer. */
 #define LONGEST_TICK_NS       (50 * RPP_NS_PER_MS)
-/* Names come with the next safepoints. A window does not wait for them longer than this. */
+/* A job at the next safepoint names frames. A window waits no longer than this for names. */
 #define NAMES_PATIENCE_NS     (3 * RPP_NS_PER_S)
-/* Windows follow the monotonic clock; when the wall clock was set by more than this, the next one starts from it anew. */
+/* Windows follow the monotonic clock. If the wall clock was set by more than this, the next window starts at the new time. */
 #define CLOCK_STEP_NS         RPP_NS_PER_S
 #define COLLECTOR_STACK_BYTES (1024 * 1024)
 
@@ -34,22 +34,22 @@ struct rpp_pipeline {
 
     /* shared with the sampler */
     _Atomic unsigned work;
-    _Atomic unsigned ticks;           /* since the last was taken: a call without a safepoint may be as long as many */
-    _Atomic uint32_t window;          /* the one that time belongs to now */
-    _Atomic uint32_t rotated;         /* windows below this one are settled; may be sealed */
-    _Atomic uint64_t boundary_ns;     /* where the last rotation cut */
-    _Atomic uint64_t window_start_ns; /* of the window that is sealed next */
+    _Atomic unsigned ticks;           /* not taken yet: many, if a call without a safepoint takes long */
+    _Atomic uint32_t window;          /* the current window */
+    _Atomic uint32_t rotated;         /* windows below this one are settled and may be sealed */
+    _Atomic uint64_t boundary_ns;     /* of the last rotation */
+    _Atomic uint64_t window_start_ns; /* of the window that will be sealed next */
     _Atomic uint64_t period_ns;
     _Atomic bool last;
     _Atomic bool asleep;
-    _Atomic uint64_t stirred_ns; /* when a thread began to run in the deep sleep; 0: none did */
+    _Atomic uint64_t stirred_ns; /* when a thread began to run during the deep sleep; 0: none */
     rpp_waker waker;
 
     /* collector only */
     rpp_profile *open[2]; /* by the window's lowest bit; NULL until its first sample */
     uint64_t due_ns, settled_since_ns;
-    uint64_t known_until_ns; /* the open window's first part was delivered up to here; 0: it was not */
-    uint64_t random, tick_ns, tick_period_end_ns; /* one tick in every period, at a random place */
+    uint64_t known_until_ns; /* the first part of the open window was delivered up to here; 0: not yet */
+    uint64_t random, tick_ns, tick_period_end_ns; /* each period has one tick, at a random place */
     uint64_t realtime_offset_ns;                  /* realtime = monotonic + this, modulo 2^64 */
     rpp_silence silence;
     rpp_rests rests;
@@ -60,7 +60,7 @@ struct rpp_pipeline {
     pthread_mutex_t lock;
     /* under lock */
     pthread_cond_t changed;
-    uint32_t delivered; /* windows below this one were handed to deliver */
+    uint32_t delivered; /* windows below this one went to `deliver` */
     bool stopping, ended;
 };
 
@@ -74,7 +74,7 @@ static uint64_t current_offset(const rpp_pipeline *p)
     return p->clock->realtime_ns(p->clock->context) - monotonic(p);
 }
 
-/* The first window is shorter by a random part, so that a fleet that starts at once does not upload at once. */
+/* The first window is shorter by a random part, so that processes that start together do not upload together. */
 static uint64_t first_interval(uint64_t interval_ns)
 {
     uint64_t random = rpp_random_seed();
@@ -134,7 +134,7 @@ void rpp_pipeline_forget_after_fork(rpp_pipeline *p)
 
 /* --- the collector thread --- */
 
-/* A sample is of the current window, or of the one before while a rotation settles. */
+/* A sample belongs to the current window, or during a rotation to the previous one. */
 static void ingest(const rpp_sample *sample, const rpp_location *locations, void *context)
 {
     rpp_pipeline *p = context;
@@ -178,7 +178,7 @@ static void begin_window(rpp_pipeline *p, uint64_t start_ns)
     if (p->options.seen) rpp_whereabouts_begin_window(p->options.seen, atomic_load(&p->window));
 }
 
-/* No draw weighs more: where the kernel ticks more slowly than the period, all its ticks are taken. */
+/* The greatest weight of a draw. If the kernel's tick is longer than the period, every tick is taken. */
 static uint64_t longest_weight_ns(rpp_pipeline *p)
 {
     uint64_t period = atomic_load_explicit(&p->period_ns, memory_order_relaxed);
@@ -190,7 +190,7 @@ static void share_out(rpp_pipeline *p, rpp_profile *profile)
     rpp_profile_share_out(profile, longest_weight_ns(p), atomic_load(&p->last), &p->rests);
 }
 
-/* NULL: nothing in it was seen. What its clocks summed up waits for a window with a draw. */
+/* NULL: no draw came. The time that the clocks summed up waits for a window with a draw. */
 static rpp_profile *close_profile(rpp_pipeline *p, rpp_profile *profile)
 {
     if (!profile) return NULL;
@@ -200,7 +200,7 @@ static rpp_profile *close_profile(rpp_pipeline *p, rpp_profile *profile)
     return NULL;
 }
 
-/* The kernel's slices end at its ticks. */
+/* A preemption often falls on a tick, because the kernel's time slices end at ticks. */
 static void note_preemptions(void)
 {
     struct rusage used;
@@ -219,8 +219,8 @@ static void deliver(rpp_pipeline *p, rpp_profile *profile, uint64_t start_ns, ui
     }
 }
 
-/* Where no thread runs nothing can be settled; what is known of the window is delivered all the same, soon after its end. The rest of
- * it follows when a thread runs. */
+/* If no thread runs, no thread can be settled. Then the known part of the window is delivered soon after its end, and the rest when a
+ * thread runs. */
 static bool may_deliver_what_is_known(const rpp_pipeline *p)
 {
     const rpp_profile *profile = p->open[atomic_load(&p->window) & 1];
@@ -249,7 +249,7 @@ static void seal_settled_window(rpp_pipeline *p, bool patient)
 {
     uint32_t window = delivered_windows(p);
     if (window == atomic_load_explicit(&p->rotated, memory_order_acquire)) return;
-    drain(p); /* whatever was settled before `rotated` was raised is in the buffer by now */
+    drain(p); /* the buffer has everything that was settled before `rotated` was raised */
 
     rpp_profile **slot = &p->open[window & 1];
     uint64_t now = monotonic(p), end = atomic_load(&p->boundary_ns);
@@ -282,8 +282,8 @@ static bool is_stopping(rpp_pipeline *p)
     return stopping;
 }
 
-/* Ticks go on as they were drawn, whoever runs. Where all slept, one that began with who wakes first would find it too often. And
- * the thread began to run before we woke: ticks that begin now would miss what it did until now. */
+/* Ticks do not depend on which thread runs. After a deep sleep, a tick at the moment of the wake-up would find the thread that wakes
+ * first too often. And that thread began to run before the collector woke: ticks from now on would miss its first work. */
 static bool is_tick(rpp_pipeline *p, bool slept)
 {
     uint64_t now = monotonic(p), period = atomic_load_explicit(&p->period_ns, memory_order_relaxed);
@@ -296,7 +296,7 @@ static bool is_tick(rpp_pipeline *p, bool slept)
     return !slept;
 }
 
-/* Asks for what is wanted while a safepoint can be hoped for; asks again every period, as a request may get lost in the VM. */
+/* Asks for work while a safepoint is likely. Asks again every period, because the VM may lose a request. */
 static void ask_for_work(rpp_pipeline *p, unsigned activity, bool ticks)
 {
     if (monotonic(p) >= p->due_ns && delivered_windows(p) == atomic_load(&p->window)) {
@@ -310,7 +310,7 @@ static void ask_for_work(rpp_pipeline *p, unsigned activity, bool ticks)
     if ((activity & RPP_ACTIVITY_RAN) && atomic_load(&p->work)) p->seams.ask(p->seams.context);
 }
 
-/* Named so that a backtrace of an idle process explains itself. */
+/* The name explains the backtrace of an idle process. */
 static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
 {
     uint64_t until = monotonic(p) + DEEP_SLEEP_NS;
@@ -331,7 +331,7 @@ static void *collector_main(void *context)
     unsigned quiet = 0;
     bool slept = true;
     while (!is_stopping(p)) {
-        /* Before the question: a thread that runs after the answer ends the sleep that may follow. */
+        /* Set before asking for activity: a thread that runs after the answer then ends the sleep. */
         atomic_store(&p->asleep, quiet > 0);
         bool ticks = is_tick(p, slept);
         unsigned activity = p->seams.activity(p->seams.context);
@@ -364,7 +364,7 @@ rpp_status rpp_pipeline_start(rpp_pipeline *p)
     return status;
 }
 
-/* Under the lock. Whether there is time left to wait for a change. */
+/* Waits for a change, under the lock. False: the patience is over. */
 static bool wait_for_change(rpp_pipeline *p, rpp_patience *patience)
 {
     if (rpp_patience_is_over(patience, rpp_monotonic_ns())) return false;

@@ -3,8 +3,8 @@
  * Assumptions
  *   The sampler runs in application threads at safepoints, and nothing may wait for it. The collector *asks* for work (a capture,
  *   a rotation, names) through `ask`. The sampler reads the work with rpp_pipeline_work and reports rotations back. If no
- *   safepoint comes, the window stays open and gets longer: what is known at its end is delivered as a first part, and what
- *   becomes known of that time later as a further part (window_part.h). No thread is woken for it.
+ *   safepoint comes, the window stays open and gets longer. At its regular end, the known part is delivered; the rest of that
+ *   time follows later as another part (window_part.h). No thread is woken for it.
  *
  * Lifecycle
  *   new -> start (thread) -> ... -> stop (thread joined, last window delivered) -> free.
@@ -33,14 +33,14 @@
 #include "sampling/frame_names.h"
 #include "sampling/sample_buffer.h"
 
-/* What the collector wants from the sampler. */
+/* Work that the collector asks for. */
 #define RPP_WORK_TICK   1u /* capture the running thread */
 #define RPP_WORK_ROTATE 2u /* begin or continue a rotation */
 #define RPP_WORK_FRAMES 4u /* name some frames, release others */
 
-/* What the sampler saw since the last call. */
+/* What happened since the last call of `activity`. */
 #define RPP_ACTIVITY_RAN     1u /* a thread ran: a safepoint is likely */
-#define RPP_ACTIVITY_OVERDUE 2u /* a running thread does not tick by itself */
+#define RPP_ACTIVITY_OVERDUE 2u /* a running thread needs a tick of the collector */
 
 typedef struct rpp_pipeline_seams {
     /* Asks the sampler to call rpp_pipeline_work at its next safepoint. Collector thread; must not block. */
@@ -55,11 +55,11 @@ typedef struct rpp_pipeline_seams {
 typedef struct rpp_pipeline_options {
     uint64_t interval_ns; /* length of a window */
     uint64_t period_ns;   /* sampling period: interval of ticks while threads run */
-    uint64_t tick_ns;     /* the kernel's, where it gives the ticks; 0: not known */
+    uint64_t tick_ns;     /* the kernel's tick, if ticks come from it; 0: unknown */
     size_t buffer_half_bytes;
     rpp_profile_limits limits;
-    bool tells_silence;     /* warns when samples stay away (silence.h) */
-    rpp_whereabouts *seen;  /* where threads are noted, or NULL; outlives the pipeline */
+    bool tells_silence;     /* logs a line if samples stop (silence.h) */
+    rpp_whereabouts *seen;  /* gets each sample, or NULL; outlives the pipeline */
     const rpp_clock *clock; /* NULL: the machine's */
 } rpp_pipeline_options;
 
@@ -75,29 +75,29 @@ void rpp_pipeline_open(rpp_pipeline *pipeline, uint64_t start_ns);
  * the pipeline, call again. Samples that are buffered but not rotated are lost: rotate first. */
 RPP_NODISCARD rpp_status rpp_pipeline_stop(rpp_pipeline *pipeline, rpp_patience *patience);
 void rpp_pipeline_free(rpp_pipeline *pipeline);
-/* In a forked child, where the parent's pipeline is given up and no sampler knows it any more: lets go of its buffer, which
- * is nearly all of it. The rest stays: its tables may be half-way. */
+/* In a forked child, after the sampler has abandoned the parent's pipeline: frees the buffer, which is most of its memory. The
+ * rest is never freed, because the fork may have come in the middle of a change. */
 void rpp_pipeline_forget_after_fork(rpp_pipeline *pipeline);
 
 /* --- called by the sampler, in application threads; the functions of this block are async-signal-safe --- */
 
 rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
-/* RPP_WORK_* bits; TICK is taken by asking, the others stay until done. */
+/* Returns RPP_WORK_* bits, and clears TICK. The others stay until the work is done. */
 unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
-/* How many ticks came since the last call: each draws a period. */
+/* Returns the number of ticks since the last call. Each of them weighs a period. */
 unsigned rpp_pipeline_take_ticks(rpp_pipeline *pipeline);
 /* The number of the current window. */
 uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
 /* A thread began to run: ends the collector's deep sleep. Cheap if it is awake. */
 void rpp_pipeline_stir(rpp_pipeline *pipeline);
-/* The buffer fills, or work was done: wakes the collector. */
+/* Wakes the collector: the buffer fills, or work was done. */
 void rpp_pipeline_wake(rpp_pipeline *pipeline);
-/* True if frames wait for a name or for release; RPP_WORK_FRAMES stays set meanwhile. */
+/* Sets or clears RPP_WORK_FRAMES: frames wait for a name or for their release. */
 void rpp_pipeline_want_frames(rpp_pipeline *pipeline, bool wanted);
 
 /* --- rotation, by the sampler, under the GVL --- */
 
-/* Fixes the boundary and starts the next window. RPP_BUSY: a rotation is in progress (continue to settle, or wait). */
+/* Fixes the boundary and starts the next window. RPP_BUSY: a rotation is in progress; continue it, or wait. */
 RPP_NODISCARD rpp_status rpp_pipeline_begin_rotation(rpp_pipeline *pipeline, uint64_t boundary_ns);
 /* All threads are settled up to the boundary. */
 void rpp_pipeline_end_rotation(rpp_pipeline *pipeline);
@@ -109,7 +109,7 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
 
 /* Waits until every window before `window` was delivered. RPP_TIMEOUT: the patience ended first. */
 RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, rpp_patience *patience);
-/* Windows sealed from now on keep nothing for later ones. Call it before the last rotation of a session. */
+/* Windows that are sealed from now on leave no rest for later ones. Call it before the last rotation of a session. */
 void rpp_pipeline_set_last(rpp_pipeline *pipeline);
 /* Takes effect with the next tick. */
 void rpp_pipeline_set_period(rpp_pipeline *pipeline, uint64_t period_ns);

@@ -1,6 +1,6 @@
-/* profile.c - one window's samples, summed: stack x labels x thread x state -> values.
+/* profile.c - one window's samples, summed by stack, labels, thread and state.
  *
- * What must always have a place has it from the start: the overflow stack, and memory for one last row per state.
+ * Memory for the overflow stack and for one last row per state is allocated at the start, so that no sample is without a place.
  */
 #include "profile/profile.h"
 
@@ -9,7 +9,7 @@
 #include "base/stats.h"
 #include "sampling/frame_names.h"
 
-/* Full, the stack table comes to 62 MiB: 44 of rows, the rest locations, entries and indexes. */
+/* A full stack table has 62 MiB: 44 MiB of rows, and the rest locations, entries and indexes. */
 const rpp_profile_limits rpp_profile_default_limits = {
     .stacks = {.max_locations = 200000, .max_stacks = 200000, .max_depth_total = UINT64_C(11) << 20},
     .max_label_sets = 16384,
@@ -26,9 +26,9 @@ struct rpp_profile {
     uint32_t overflow_stack;
     uint32_t max_rows;
     bool separate_rows;
-    rpp_row *rows; /* always with room for the last rows that are still to come */
+    rpp_row *rows; /* always with room for the last rows that do not exist yet */
     size_t row_count, row_capacity;
-    size_t last_rows[RPP_STATE_COUNT]; /* where what finds no row goes, or NO_ROW */
+    size_t last_rows[RPP_STATE_COUNT]; /* rows for samples without a row of their own; NO_ROW: none yet */
     size_t last_row_count;
     rpp_hash_index by_key;
     rpp_shares shares;
@@ -96,7 +96,7 @@ static rpp_row *append(rpp_profile *profile, rpp_row key)
     return &profile->rows[profile->row_count++];
 }
 
-/* NULL when there is no room for one more. */
+/* NULL: there is no room for one more. */
 static rpp_row *row_of(rpp_profile *profile, rpp_row key)
 {
     uint32_t hash = hash_key(&key);
@@ -114,7 +114,7 @@ static rpp_row *row_of(rpp_profile *profile, rpp_row key)
     return append(profile, key);
 }
 
-/* Always there. */
+/* Never NULL. */
 static rpp_row *last_row_of(rpp_profile *profile, uint8_t state)
 {
     if (profile->last_rows[state] == NO_ROW) {
@@ -125,7 +125,7 @@ static rpp_row *last_row_of(rpp_profile *profile, uint8_t state)
     return &profile->rows[profile->last_rows[state]];
 }
 
-/* The row that a sample's stack and labels lead to; *fits says whether they had room. */
+/* The row for a sample. *fits becomes false if its stack, its labels or the row had no room. */
 static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations, bool *fits)
 {
     rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state};
@@ -159,7 +159,7 @@ rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const
     return RPP_OK;
 }
 
-/* A row like that one. */
+/* A row with the stack and labels of that one. */
 static rpp_row *row_like(rpp_profile *profile, size_t index, uint32_t thread_seq, rpp_state state)
 {
     const rpp_row *like = &profile->rows[index];
@@ -175,7 +175,8 @@ static size_t last_row_in(const rpp_profile *profile, rpp_state state)
     return i > 0 ? i - 1 : profile->row_count - 1;
 }
 
-/* A little stands where something was seen. Much is not: then something kept the draws away. */
+/* Adds time that no draw found. A little of it goes to the latest row in this state. Much of it gets no stack, because something
+ * prevented draws. */
 static void add_unseen(rpp_profile *profile, rpp_state state, uint64_t cpu_ns, uint64_t wall_ns, uint64_t little_ns)
 {
     rpp_sample unseen = {.state = (uint8_t)state, .depth = 1};
@@ -198,7 +199,7 @@ static rpp_row *stand_in_for(rpp_profile *profile, const rpp_stand_in *wanted)
     return status == RPP_OK ? row_of(profile, key) : NULL;
 }
 
-/* Where there is no room for one, it is nobody's time. */
+/* If there is no room for a row, the time is nobody's. */
 static void add_stand_ins(rpp_profile *profile, const rpp_sharing *how)
 {
     rpp_stand_in wanted;
@@ -258,7 +259,7 @@ static void add_up(rpp_row *to, const rpp_row *row)
     to->samples += row->samples;
 }
 
-/* The index has room: it had all of these rows. */
+/* The index has enough room, because it had all of these rows before. */
 static void join_same_rows(rpp_profile *profile)
 {
     size_t kept = 0;

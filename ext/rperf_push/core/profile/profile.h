@@ -26,8 +26,8 @@
 typedef struct rpp_profile_limits {
     rpp_stack_limits stacks;
     uint32_t max_label_sets;
-    uint32_t max_rows;  /* without the last rows */
-    bool separate_rows; /* sums nothing: each sample becomes a row */
+    uint32_t max_rows;  /* in addition to the last rows */
+    bool separate_rows; /* each sample becomes a row */
 } rpp_profile_limits;
 
 /* At most 64 MiB of stacks. The limits do not include the overflow stack. */
@@ -35,7 +35,7 @@ extern const rpp_profile_limits rpp_profile_default_limits;
 
 typedef struct rpp_profile rpp_profile;
 
-/* NULL when out of memory. */
+/* NULL if out of memory. */
 rpp_profile *rpp_profile_new(const rpp_profile_limits *limits);
 void rpp_profile_free(rpp_profile *profile);
 
@@ -44,16 +44,16 @@ void rpp_profile_free(rpp_profile *profile);
  * added. */
 RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
 
-/* Gives what the clocks summed up to the rows that were drawn; what comes later takes part in the next call. What no draw came to is
- * [unknown]. */
+/* Shares the clocks' sums out over the rows that were drawn. Samples that come later take part in the next call. Time that no draw
+ * found goes to [unknown]. */
 void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests);
-/* Start in ns since the epoch. Outcomes of requests that are known by now become labels, and rows that are then the same are added up.
- * Without memory for that, requests stay apart and have no such labels. */
+/* `time_ns` is the start in ns since the epoch. Known outcomes of requests become labels, and rows that are equal then are added up.
+ * If there is no memory for this, requests keep rows of their own without these labels. */
 void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns);
 uint64_t rpp_profile_time_ns(const rpp_profile *profile);
 uint64_t rpp_profile_duration_ns(const rpp_profile *profile);
 
-/* True if every frame of the profile has its name. */
+/* True if every frame of the profile has a name. */
 bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names);
 
 size_t rpp_profile_row_count(const rpp_profile *profile);

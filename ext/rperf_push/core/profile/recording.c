@@ -1,4 +1,4 @@
-/* recording.c - the sums of a session on demand: its sealed profiles added up, with their own names. */
+/* recording.c - adds up the sealed profiles of a session on demand, with their own names. */
 #include "profile/recording.h"
 
 #include <pthread.h>
@@ -90,7 +90,7 @@ static uint32_t own_id(rpp_recording *recording, const rpp_frame_name *name)
 
 /* --- adding --- */
 
-/* The frames of the profile in ids of the recording; RPP_FRAME_NONE for those to leave out. */
+/* Maps frames of the profile to ids of the recording; RPP_FRAME_NONE: the frame is left out. */
 typedef struct translation {
     uint32_t *ids; /* by location of the profile */
     rpp_location stack[RPP_MAX_DEPTH + 1];

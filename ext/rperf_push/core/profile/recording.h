@@ -1,4 +1,4 @@
-/* recording.h - the sums of a session on demand: its sealed profiles added up, with their own names.
+/* recording.h - adds up the sealed profiles of a session on demand, with their own names.
  *
  * The process reuses a frame id some windows after the frame was last seen. A recording may last much longer, so
  * it identifies frames by name, file and first line. It leaves out the profiler's own frames.
@@ -21,12 +21,12 @@ typedef struct rpp_recording rpp_recording;
 rpp_recording *rpp_recording_new(bool separate_rows);
 void rpp_recording_free(rpp_recording *recording);
 
-/* Adds a sealed profile with the names of its frames. What does not fit goes to (overflow). RPP_NO_MEMORY: a part is lost. */
+/* Adds a sealed profile with the names of its frames. Samples that do not fit go to (overflow). RPP_NO_MEMORY: a part is lost. */
 RPP_NODISCARD rpp_status rpp_recording_add(rpp_recording *recording, const rpp_profile *profile,
                                            const rpp_frame_names *names);
 
 typedef struct rpp_recorded {
-    const rpp_profile *profile; /* its frame ids are those of `names` */
+    const rpp_profile *profile; /* its frame ids refer to `names` */
     const rpp_frame_names *names;
     uint64_t captures; /* number of stacks before they were summed */
 } rpp_recorded;

@@ -12,10 +12,10 @@
 
 typedef struct rpp_row {
     RPP_VALUES(values);
-    uint64_t cpu_drawn_ns, wall_drawn_ns; /* weight of the draws that came here and were given no time yet (shares.h) */
-    uint32_t stack, labels, thread_seq;   /* thread_seq 0: of no thread in particular */
+    uint64_t cpu_drawn_ns, wall_drawn_ns; /* weight of its draws that have not got their time yet (shares.h) */
+    uint32_t stack, labels, thread_seq;   /* thread_seq 0: no particular thread */
     uint8_t state;                        /* rpp_state */
-    uint32_t samples;                     /* captures summed here */
+    uint32_t samples;                     /* number of captures in the sum */
 } rpp_row;
 
 #endif

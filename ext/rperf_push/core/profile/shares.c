@@ -1,11 +1,11 @@
-/* shares.c - clocks decide sums, draws decide shares: a window's time, given to the rows where it was drawn. */
+/* shares.c - gives a window's time to the rows that were drawn: clocks decide sums, draws decide shares. */
 #include "profile/shares.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 
-/* So far apart that no chance explains it: then the draws were not what they claim, and only part of it is believed. */
+/* Chance does not explain a larger ratio of sum and draws. Then the draws were not random, and count only up to this ratio. */
 #define FURTHEST 5u
 
 #define RAN RPP_STATE_COUNT /* the line of wall time that was CPU time */
@@ -69,8 +69,8 @@ uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t w
     return scale(total, before + part, whole) - scale(total, before, whole);
 }
 
-/* What the pool gives for its draws, of this window's sum and the rest. In a lull nothing is drawn, so draws may stand for many times
- * what they weigh. */
+/* The time that a pool gives to its draws, from this window's sum and the rest. In a lull nothing is drawn, so draws may get many
+ * times their weight. */
 static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
     int64_t has = *rest + (int64_t)sum, most = has + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
@@ -78,7 +78,7 @@ static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp
     if (!how->last && sum < RPP_SHARES_OWN * how->period_ns) {
         gives = (int64_t)drawn <= most ? drawn
                 : most > 0             ? (uint64_t)most
-                                       : 0; /* what is overdrawn at the end is never paid back */
+                                       : 0; /* no later window pays back what is overdrawn */
     } else if (!how->last && gives < drawn / FURTHEST) {
         gives = drawn / FURTHEST;
     }
@@ -157,7 +157,7 @@ static uint64_t drawn_on(const rpp_row *row, uint32_t line)
     return row->state == line ? row->wall_drawn_ns : 0;
 }
 
-/* What ran and what was a gap are told apart where both were drawn. */
+/* Time that ran and gaps stay separate lines only if both were drawn. */
 static void join_lines(rpp_thread_sums *thread)
 {
     uint32_t to = thread->wall_drawn_ns[RAN] ? RAN : RPP_STATE_RUNNING;
@@ -181,7 +181,7 @@ static bool is_nobody(const rpp_thread_sums *thread, const rpp_sharing *how)
     return !thread->last_row && wall_ns < RPP_SHARES_LITTLE * how->period_ns;
 }
 
-/* Half of nobody's time has no draw that could stand for it: then draws did not come, as in a lull. */
+/* If no draw can stand for half of nobody's time, draws were missing, as in a lull. */
 static void look_for_missing_draws(rpp_shares *shares, const rpp_sharing *how)
 {
     uint64_t nobodys[RPP_STATE_COUNT] = {0}, over[RPP_STATE_COUNT] = {0};
@@ -237,7 +237,7 @@ bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, 
     return false;
 }
 
-/* What the row's draws weighed more than the thread had stays in it. */
+/* If the draws weigh more than the thread had, the rest of their weight stays in the row. */
 static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
 {
     rpp_thread_sums *thread = whose(shares, row);
@@ -255,7 +255,7 @@ static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
     over[row->state] += row->wall_drawn_ns;
 }
 
-/* What no row of the thread has, nobody has. */
+/* Time that no row of the thread got becomes nobody's. */
 static void collect_nobodys(const rpp_thread_sums *thread, int64_t *nobodys)
 {
     for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {

@@ -28,10 +28,11 @@
 #include "profile/row.h"
 #include "sampling/sample_buffer.h"
 
-#define RPP_SHARES_OWN    10u /* periods of a thread, or of the pool, from which on its sum is more precise than draws */
-#define RPP_SHARES_LITTLE 4u  /* this many may pass without a draw: ticks come in bursts (tick_thinning.h) */
+#define RPP_SHARES_OWN 10u /* from this many periods of a thread or a pool on, its sum is more precise than its draws */
+#define RPP_SHARES_LITTLE                                                                                              \
+    4u /* this many periods may pass without a draw, because ticks come in bursts (tick_thinning.h) */
 
-/* Of a session: carried from window to window. All zeros at the start. */
+/* The rests of a session, carried from window to window. All zeros at the start. */
 typedef struct rpp_rests {
     int64_t cpu_ns[RPP_STATE_COUNT], wall_ns[RPP_STATE_COUNT];
 } rpp_rests;
@@ -40,7 +41,7 @@ typedef struct rpp_line_sums {
     uint64_t cpu_ns[RPP_STATE_COUNT], wall_ns[RPP_STATE_COUNT];
 } rpp_line_sums;
 
-/* Wall time has a line for each state, and one more: what was CPU time that ran. */
+/* Wall time has a line for each state, and one more for the wall time that was CPU time of the running state. */
 #define RPP_WALL_LINES (RPP_STATE_COUNT + 1)
 
 #define RPP_NO_ROW SIZE_MAX
@@ -49,11 +50,11 @@ typedef struct rpp_thread_sums {
     rpp_line_sums sums;
     uint64_t cpu_drawn_ns[RPP_STATE_COUNT], cpu_given_ns[RPP_STATE_COUNT];
     uint64_t wall_ns[RPP_WALL_LINES], wall_drawn_ns[RPP_WALL_LINES], wall_given_ns[RPP_WALL_LINES];
-    size_t last_row, last_rows[RPP_STATE_COUNT]; /* 1-based: of all, and by state */
-    uint32_t thread_seq, labels;                 /* as they were last */
+    size_t last_row, last_rows[RPP_STATE_COUNT]; /* 1-based: the last of all, and the last in each state */
+    uint32_t thread_seq, labels;                 /* the latest labels */
 } rpp_thread_sums;
 
-/* Of one window. A struct of all zeros is empty. */
+/* The sums of one window. A struct of all zeros is empty. */
 typedef struct rpp_shares {
     rpp_thread_sums *threads;
     size_t count, capacity;
@@ -63,34 +64,34 @@ typedef struct rpp_shares {
 } rpp_shares;
 
 typedef struct rpp_sharing {
-    uint64_t period_ns; /* the session's, or the kernel's tick where that is longer */
+    uint64_t period_ns; /* of the session, or the kernel's tick if that is longer */
     bool one_pool;      /* rows no longer distinguish all threads */
     bool last;          /* no later window: keep no rest */
 } rpp_sharing;
 
-/* A row that is wanted: like this one, in another state. */
+/* A missing row: like the row `row`, but in another state. */
 typedef struct rpp_stand_in {
-    size_t row; /* RPP_NO_ROW: the thread has none, though it lived long enough; its stack is not known */
+    size_t row; /* RPP_NO_ROW: no draw found the thread, although it lived long enough; its stack is unknown */
     uint32_t thread_seq, labels;
     rpp_state state;
     bool of_cpu, of_wall;
 } rpp_stand_in;
 
-/* What has no row yet. */
+/* Time that has no row yet. */
 typedef struct rpp_unplaced {
-    rpp_line_sums unseen;              /* no draw came to it, though it should have */
-    uint64_t nobodys[RPP_STATE_COUNT]; /* wall time, for the rows by the wall_drawn_ns that is left in them, */
-    uint64_t over_ns[RPP_STATE_COUNT]; /* which is so much in all */
+    rpp_line_sums unseen;              /* a draw should have found it, but none did */
+    uint64_t nobodys[RPP_STATE_COUNT]; /* wall time, to be shared out by the wall_drawn_ns that is left in rows */
+    uint64_t over_ns[RPP_STATE_COUNT]; /* the sum of that wall_drawn_ns */
 } rpp_unplaced;
 
 void rpp_shares_destroy(rpp_shares *shares);
-/* Adds what the sample says of its thread's clocks. `labels`: as rows number them. */
+/* Adds a sample that is a sum of its thread's clocks. `labels` is the id of its labels in rows. */
 void rpp_shares_add(rpp_shares *shares, const rpp_sample *sum, uint32_t labels);
-/* Looks which threads were drawn where. */
+/* Finds which threads were drawn, and in which rows. */
 void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, const rpp_sharing *how);
-/* The next row that a thread's time wants, from cursor 0 on. It counts as drawn by a nanosecond. */
+/* Returns the next missing row; begin with cursor 0. The new row counts as drawn with a weight of a nanosecond. */
 bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, size_t *cursor, rpp_stand_in *wanted);
-/* Gives all sums to the rows. What they were drawn with is spent then, but for what `unplaced` says. */
+/* Gives all sums to the rows. This uses up the weights of their draws, except those in `unplaced`. */
 void rpp_shares_give(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, rpp_rests *rests,
                      rpp_unplaced *unplaced);
 

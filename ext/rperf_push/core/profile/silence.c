@@ -6,7 +6,7 @@
 
 #define WINDOWS         3u
 #define BUSY_PORTION    10u /* a tenth of a core */
-/* With very short windows, a moment without the processor would look like a silence. */
+/* If windows are very short, a moment without a core would look like a silence. */
 #define INTERVAL_MIN_NS RPP_NS_PER_S
 
 static double seconds(uint64_t ns)

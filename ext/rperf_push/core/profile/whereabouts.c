@@ -1,4 +1,4 @@
-/* whereabouts.c - where each thread was last seen: a copy of its last capture. */
+/* whereabouts.c - a copy of each thread's last capture. */
 #include "profile/whereabouts.h"
 
 #include <pthread.h>

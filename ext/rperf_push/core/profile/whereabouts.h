@@ -1,10 +1,10 @@
-/* whereabouts.h - where each thread was last seen: a copy of its last capture, which can be read while no safepoint comes.
+/* whereabouts.h - a copy of each thread's last capture, which can be read while no safepoint comes.
  *
  * Frames of a sighting are ids, which the frame table may reuse after some windows without the frame. So a sighting can be read
  * only in its own window and the two after it.
- * A thread's place follows from its number; if two threads have the same place, it has the last capture of either.
+ * A thread's number determines its place. If two threads have the same place, the last capture stays.
  *
- * Threads    note, begin_window: the collector. All else: any ordinary thread. A lock is held while a sighting is copied.
+ * Threads    note, begin_window: the collector. The others: any ordinary thread. A lock is held while a sighting is copied.
  * Ownership  sightings are copied, without their labels.
  */
 #ifndef RPP_WHEREABOUTS_H
@@ -15,7 +15,7 @@
 
 #include "sampling/sample_buffer.h"
 
-/* The leaf-most frames are kept. */
+/* The frames next to the leaf are kept. */
 #define RPP_SIGHTING_DEPTH_MAX 128
 
 typedef struct rpp_sighting {
@@ -32,11 +32,11 @@ rpp_whereabouts *rpp_whereabouts_new(void);
 void rpp_whereabouts_free(rpp_whereabouts *whereabouts);
 void rpp_whereabouts_note(rpp_whereabouts *whereabouts, const rpp_sample *sample, const rpp_location *locations,
                           uint64_t now_ns);
-/* Sightings are of windows up to this one. */
+/* The current window, whose sightings follow. */
 void rpp_whereabouts_begin_window(rpp_whereabouts *whereabouts, uint32_t window);
-/* False: the thread was not seen lately. */
+/* False: there is no recent capture of the thread. */
 bool rpp_whereabouts_get(rpp_whereabouts *whereabouts, uint32_t thread_seq, rpp_sighting *sighting);
-/* Forgets all sightings: a session begins, or a forked child. */
+/* Forgets all sightings, when a session begins and in a forked child. */
 void rpp_whereabouts_clear(rpp_whereabouts *whereabouts);
 void rpp_whereabouts_forget_after_fork(rpp_whereabouts *whereabouts);
 

@@ -33,7 +33,7 @@ static rpp_profile *unless_empty(rpp_profile *part)
     return NULL;
 }
 
-/* --- what is known -------------------------------------------------------------------------------------------------- */
+/* --- the known part ------------------------------------------------------------------------------------------------- */
 
 static bool is_named(const rpp_profile *profile, const rpp_row *row, const rpp_frame_names *names)
 {
@@ -56,7 +56,7 @@ rpp_profile *rpp_window_part_known(rpp_profile *profile, const rpp_frame_names *
     return unless_empty(known);
 }
 
-/* --- what is learnt later ------------------------------------------------------------------------------------------- */
+/* --- the late part -------------------------------------------------------------------------------------------------- */
 
 static int by_thread(const void *a, const void *b)
 {
@@ -92,7 +92,7 @@ rpp_profile *rpp_window_part_late(rpp_profile *profile, uint64_t since_ns, const
         qsort(rows, count, sizeof *rows, by_thread);
         for (size_t first = 0, next; first < count; first = next) {
             for (next = first + 1; next < count && rows[next]->thread_seq == rows[first]->thread_seq; next++) continue;
-            /* Thread 0 is no thread in particular. */
+            /* Thread 0 stands for no particular thread. */
             if (rows[first]->thread_seq) take_from_thread(profile, rows + first, next - first, since_ns, late);
         }
     }

@@ -12,7 +12,7 @@
 
 #include "profile/profile.h"
 
-/* Each function moves time from the profile into a new one. NULL: there is none. Without memory, time stays where it is. */
+/* Each function moves time from the profile into a new one. NULL: there is none to move. If out of memory, time stays where it is. */
 
 /* Moves the time of all stacks whose frames have names. */
 rpp_profile *rpp_window_part_known(rpp_profile *profile, const rpp_frame_names *names,

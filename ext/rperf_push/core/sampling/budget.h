@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counters of our time. */
+/* Our time in application threads, since the start. */
 typedef struct rpp_overhead {
     uint64_t captures_ns, hooks_ns;
 } rpp_overhead;
@@ -33,7 +33,7 @@ typedef struct rpp_budget {
 } rpp_budget;
 
 #define RPP_BUDGET_LOOK_NS       UINT64_C(500000000)
-/* The longest period, whatever captures cost. */
+/* The period never gets longer, even if captures cost more than the limit. */
 #define RPP_BUDGET_MAX_PERIOD_NS UINT64_C(2000000000)
 /* The shortest and the longest lull, by the debt that it pays. */
 #define RPP_BUDGET_LULL_NS       UINT64_C(500000000)

@@ -7,18 +7,18 @@
 #include "base/alloc.h"
 #include "base/hash_index.h"
 
-/* From a microsecond to four minutes; what is shorter or longer is in the first or the last class. */
+/* Classes range from a microsecond to four minutes. The first also holds what is shorter, the last what is longer. */
 #define FIRST_OCTAVE 10
 #define OCTAVES      28
 #define CLASSES      (OCTAVES * 8)
-#define SLOWEST_PART 20u /* one in so many is slow */
+#define SLOWEST_PART 20u /* one request in this many is slow */
 
 typedef struct endpoint {
     char *name;
     size_t length;
-    uint32_t noted;                         /* so far, of which the last are remembered */
-    uint8_t last[RPP_DURATIONS_REMEMBERED]; /* their classes, in a ring */
-    uint16_t counts[CLASSES];               /* of these */
+    uint32_t noted;                         /* requests so far; the newest are remembered */
+    uint8_t last[RPP_DURATIONS_REMEMBERED]; /* the classes of these, in a ring */
+    uint16_t counts[CLASSES];               /* requests in `last` by class */
 } endpoint;
 
 struct rpp_durations {
@@ -96,7 +96,7 @@ static void remember(endpoint *known, unsigned class)
     if (known->noted >= RPP_DURATIONS_REMEMBERED) known->counts[*place]--;
     *place = (uint8_t) class;
     known->counts[class]++;
-    /* It need only stay above what is remembered, at the same place of the ring. */
+    /* Avoids an overflow and keeps the place in the ring. */
     if (++known->noted == 2 * RPP_DURATIONS_REMEMBERED) known->noted = RPP_DURATIONS_REMEMBERED;
 }
 

@@ -23,8 +23,8 @@ typedef struct rpp_durations rpp_durations;
 rpp_durations *rpp_durations_new(void);
 void rpp_durations_free(rpp_durations *durations);
 
-/* YES if fewer than a twentieth of the endpoint's last requests took as long: it is above their 95th percentile. UNKNOWN if too few
- * are known, or there is no room for the endpoint. Then remembers this one. */
+/* YES if fewer than a twentieth of the endpoint's last requests took as long, so this one is above their 95th percentile. UNKNOWN
+ * if too few are known, or if the table has no room for the endpoint. Afterwards it remembers this request. */
 rpp_slow rpp_durations_note(rpp_durations *durations, const char *endpoint, size_t length, uint64_t duration_ns);
 
 #endif

@@ -1,7 +1,7 @@
-/* frame_names.c - what a frame id is called: name, file, first line. Lives as long as the process.
+/* frame_names.c - maps a frame id to its name, file and first line.
  *
- * Slots lie in chunks that never move or go, behind a fixed array of pointers: `get` needs no lock. A name is one
- * block, published by one store.
+ * A fixed array points to chunks of slots, which never move and are never freed, so `get` needs no lock. A name is one block,
+ * and one store publishes it.
  */
 #include "sampling/frame_names.h"
 
@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 
 #define CHUNK_SLOTS        1024u
-#define TEXT_MAX           65535u /* what one string of a pprof may hold */
-#define ADDRESS_DIGITS_MIN 8u     /* what Ruby prints for an address: 8 digits or 16 */
+#define TEXT_MAX           65535u /* the longest string of a pprof */
+#define ADDRESS_DIGITS_MIN 8u     /* Ruby prints an address with 8 or 16 */
 #define ADDRESS            "0x\xe2\x80\xa6"
 
 static const rpp_frame_name synthetic[RPP_FRAME_FIRST] = {
@@ -43,9 +43,9 @@ typedef struct slot {
 struct rpp_frame_names {
     uint32_t limit;     /* ids are below this */
     uint32_t room;      /* ids below this have a slot */
-    uint32_t free_head; /* released ids, 0: none */
+    uint32_t free_head; /* list of released ids; 0: empty */
     uint32_t free_count;
-    atomic_uint_least32_t end, count; /* atomic for those who only look */
+    atomic_uint_least32_t end, count; /* atomic, because other threads read them */
     size_t chunk_count;
     _Atomic(slot *) chunks[];
 };
@@ -117,7 +117,7 @@ uint32_t rpp_frame_names_reserve(rpp_frame_names *names)
     return id;
 }
 
-/* Addresses differ from object to object: with them, each would be a function of its own. Works in place. */
+/* In place. Each object has another address, so with addresses each object's methods would be functions of their own. */
 static size_t hide_addresses(char *text, size_t length)
 {
     size_t to = 0;

@@ -1,10 +1,10 @@
-/* frame_names.h - what a frame id is called: name, file, first line. Lives as long as the process.
+/* frame_names.h - maps a frame id to its name, file and first line.
  *
- * An id is reserved when a frame is first seen (in a hook or handler: no allocation), named later by a job, read by the
- * encoder, and released when the frame has not been seen for some windows. Ids are reused after release.
+ * An id is reserved when a frame is first captured, in a hook or handler, without allocating. Later a job sets its name, and the
+ * encoder reads it. An id is released when its frame was not captured for some windows, and reused.
  *
- * Threads    reserve, set, release, ensure: one at a time (in the gem: whoever holds the GVL). get: any thread at any time,
- *            for ids that cannot be released meanwhile. reserve is async-signal-safe.
+ * Threads    reserve, set, release, ensure: one at a time (in the gem: the thread that holds the GVL). get: any thread at any
+ *            time, for ids that cannot be released meanwhile. reserve is async-signal-safe.
  * Ownership  the table owns copies of all strings.
  */
 #ifndef RPP_FRAME_NAMES_H
@@ -46,23 +46,23 @@ typedef struct rpp_frame_name {
 
 typedef struct rpp_frame_names rpp_frame_names;
 
-/* At most `limit` ids in all. NULL when out of memory. */
+/* At most `limit` ids in all. NULL if out of memory. */
 rpp_frame_names *rpp_frame_names_new(uint32_t limit);
 void rpp_frame_names_free(rpp_frame_names *names);
 
-/* Makes sure that `headroom` ids can be reserved without allocating. RPP_LIMIT: fewer than that are left in all. */
+/* Makes sure that `headroom` ids can be reserved without allocating. RPP_LIMIT: the table may not hold that many more. */
 RPP_NODISCARD rpp_status rpp_frame_names_ensure(rpp_frame_names *names, uint32_t headroom);
-/* A fresh id, or 0 when none is at hand. */
+/* Returns a new id, or 0 if that would need an allocation. */
 uint32_t rpp_frame_names_reserve(rpp_frame_names *names);
-/* Names a reserved id, once. Copies; heap addresses in the name (0x0000...) become 0x…, bad UTF-8 '?'. */
+/* Names a reserved id, once. Copies the texts; heap addresses in the name (0x0000...) become 0x…, and invalid UTF-8 '?'. */
 RPP_NODISCARD rpp_status rpp_frame_names_set(rpp_frame_names *names, uint32_t id, const char *name, size_t name_length,
                                              const char *path, size_t path_length, uint32_t first_line, bool hidden);
 /* NULL while the id has no name yet. */
 const rpp_frame_name *rpp_frame_names_get(const rpp_frame_names *names, uint32_t id);
 void rpp_frame_names_release(rpp_frame_names *names, uint32_t id);
-/* Ids in use, the synthetic ones not counted. */
+/* The number of ids in use, without the synthetic ones. */
 uint32_t rpp_frame_names_count(const rpp_frame_names *names);
-/* One past the highest id ever given. */
+/* One past the highest id ever reserved. */
 uint32_t rpp_frame_names_end(const rpp_frame_names *names);
 
 #endif

@@ -1,4 +1,4 @@
-/* label_sets.c - label sets: immutable lists of key and value, and the table of those seen in one window. */
+/* label_sets.c - label sets: immutable lists of keys and values, and the table of the sets of one window. */
 #include "sampling/label_sets.h"
 
 #include <stdatomic.h>
@@ -9,11 +9,11 @@
 #include "base/stats.h"
 #include "base/utf8.h"
 
-/* One block: this, the pairs, then the bytes that they point to, each text with a NUL behind it. */
+/* One block of memory: this struct, the pairs, then the texts that they point to, each with a NUL at its end. */
 struct rpp_label_set {
     atomic_uint references;
-    atomic_uint no_route; /* 1 + the pair whose value is not sent; 0: none */
-    rpp_outcome *outcome; /* a reference; NULL: of no request whose end is awaited */
+    atomic_uint no_route; /* 1 + the index of the pair whose value is not sent; 0: none */
+    rpp_outcome *outcome; /* a reference; NULL: no request, or its outcome is not wanted */
     uint32_t hash;
     uint32_t count;
     rpp_label pairs[];
@@ -29,7 +29,7 @@ static int compare_keys(const rpp_label *a, const rpp_label *b)
     return (a->key_length > b->key_length) - (a->key_length < b->key_length);
 }
 
-/* Where the key stands in the sorted pairs, or where it would go. */
+/* The index of the key in the sorted pairs, or the index where it belongs. */
 static size_t position_of(const rpp_label *pairs, size_t count, const rpp_label *wanted, bool *found)
 {
     size_t low = 0, high = count;
@@ -50,7 +50,7 @@ static size_t position_of(const rpp_label *pairs, size_t count, const rpp_label 
     return low;
 }
 
-/* Lays one change over the sorted pairs; there is room for one more. */
+/* Applies one change to the sorted pairs. The array has room for one more. */
 static size_t lay_over(rpp_label *pairs, size_t count, rpp_label change)
 {
     bool found;
@@ -69,7 +69,7 @@ static size_t lay_over(rpp_label *pairs, size_t count, rpp_label change)
     return count;
 }
 
-/* What is there already stays; of what came, those go that are last by key. */
+/* Pairs of the base stay; of the new ones, the last by key are dropped. */
 static size_t drop_excess(rpp_label *pairs, size_t count, const rpp_label_set *base)
 {
     if (count > RPP_LABELS_OF_A_FIBER_MAX) rpp_stats_add(RPP_STAT_labels_dropped, count - RPP_LABELS_OF_A_FIBER_MAX);
@@ -118,7 +118,7 @@ static rpp_label_set *build(const rpp_label *pairs, size_t count, rpp_outcome *o
 
 rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *changes, size_t count, rpp_label_set **set)
 {
-    /* Usual changes, one or two short pairs, need no allocation but the set's own. */
+    /* A usual change, one or two short pairs, allocates only the set. */
     rpp_label few[RPP_LABELS_OF_A_FIBER_MAX];
     char little[1024];
     rpp_label *pairs = few;
@@ -176,7 +176,7 @@ rpp_label_set *rpp_label_set_retain(rpp_label_set *set)
 
 void rpp_label_set_release(rpp_label_set *set)
 {
-    /* acq_rel: whoever frees has seen all that the others did with the set. */
+    /* acq_rel: the thread that frees sees everything that others did with the set. */
     if (!set || atomic_fetch_sub_explicit(&set->references, 1, memory_order_acq_rel) != 1) return;
     rpp_outcome_release(set->outcome);
     rpp_free(set);
@@ -275,7 +275,7 @@ rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settl
 struct rpp_label_sets {
     rpp_label_set **sets; /* by id; the first is NULL, the empty set */
     size_t count, capacity, max_count;
-    size_t with_outcome; /* of these */
+    size_t with_outcome; /* the number of sets that have one */
     rpp_hash_index index;
 };
 
@@ -307,7 +307,7 @@ static bool is_set(const void *table, uint32_t id, const void *key)
     return rpp_label_set_equal(((const rpp_label_sets *)table)->sets[id], key);
 }
 
-/* There are enough of them. */
+/* The table has its maximum of sets with an outcome. */
 static rpp_status intern_without_outcome(rpp_label_sets *sets, const rpp_label_set *set, uint32_t *id)
 {
     rpp_label_set *plain = NULL;

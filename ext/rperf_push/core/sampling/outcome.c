@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 
 #define ENDED       0x100u
-#define CLASS_SHIFT 4 /* of the status; below it: rpp_slow */
+#define CLASS_SHIFT 4 /* the class of the status begins at this bit; rpp_slow is below it */
 #define FIELD       0xfu
 
 struct rpp_outcome {
@@ -33,7 +33,7 @@ rpp_outcome *rpp_outcome_retain(rpp_outcome *outcome)
 
 void rpp_outcome_release(rpp_outcome *outcome)
 {
-    /* acq_rel: whoever frees has seen all that the others did with it. */
+    /* acq_rel: the thread that frees sees everything that others did with it. */
     if (outcome && atomic_fetch_sub_explicit(&outcome->references, 1, memory_order_acq_rel) == 1) rpp_free(outcome);
 }
 

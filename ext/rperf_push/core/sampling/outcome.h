@@ -1,8 +1,8 @@
-/* outcome.h - how a request ended, which is known when all samples of it were taken.
+/* outcome.h - how a request ended. This becomes known only after its samples were taken.
  *
  * The label sets of a request refer to its outcome (label_sets.h). It becomes labels when a window is sealed.
  *
- * Threads    any thread: what is known is one atomic. Retain is async-signal-safe, release frees and is not.
+ * Threads    any thread: the outcome is one atomic. retain is async-signal-safe; release is not, because it frees.
  * Ownership  counted references; the texts of a view are static.
  */
 #ifndef RPP_OUTCOME_H
@@ -18,16 +18,16 @@ typedef enum rpp_slow { RPP_SLOW_UNKNOWN, RPP_SLOW_NO, RPP_SLOW_YES } rpp_slow;
 
 typedef struct rpp_outcome rpp_outcome;
 
-/* Of a request that begins now (monotonic ns). NULL if out of memory. */
+/* For a request that begins now (monotonic ns). NULL if out of memory. */
 rpp_outcome *rpp_outcome_new(uint64_t now_ns);
 rpp_outcome *rpp_outcome_retain(rpp_outcome *outcome);
 void rpp_outcome_release(rpp_outcome *outcome);
 uint64_t rpp_outcome_began_ns(const rpp_outcome *outcome);
-/* `status` as HTTP has it; outside of 100..599 it is not known. */
+/* `status` is the HTTP status; a number outside of 100..599 means unknown. */
 void rpp_outcome_end(rpp_outcome *outcome, unsigned status, rpp_slow slow);
 bool rpp_outcome_has_ended(const rpp_outcome *outcome);
 
-/* Texts of the labels; NULL: not known, or not yet. */
+/* The texts of the labels; NULL: not known (yet). */
 typedef struct rpp_outcome_view {
     const char *status; /* "2xx" */
     const char *slow;   /* "true", "false" */

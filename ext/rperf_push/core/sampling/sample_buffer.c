@@ -14,13 +14,13 @@ _Static_assert(sizeof(rpp_location) == sizeof(uint64_t), "records must stay alig
 typedef struct half {
     unsigned char *bytes;
     size_t used;
-    size_t read; /* what a drain has handed out: not ours to release any more */
+    size_t read; /* bytes that a drain has handed out, so the buffer no longer releases their labels */
 } half;
 
 struct rpp_sample_buffer {
     size_t half_bytes;
     atomic_flag lock;
-    half halves[2]; /* the active one under lock, the other one the collector's */
+    half halves[2]; /* the lock protects the active one; the collector owns the other */
     half *active;   /* under lock */
     atomic_size_t active_used;
 };
@@ -46,7 +46,7 @@ static void visit_half(half *side, rpp_sample_visitor visit, void *context, size
 {
     while (side->read < side->used) {
         const rpp_sample *sample = (const rpp_sample *)(void *)(side->bytes + side->read);
-        /* Before the visit: a child forked within it must not release what the visitor has taken. */
+        /* Before the visit: a child that is forked during the visit must not release the same labels again. */
         side->read += sizeof *sample + sample->depth * sizeof(rpp_location);
         visit(sample, (const rpp_location *)(const void *)(sample + 1), context);
         ++*visited;
@@ -105,7 +105,7 @@ int rpp_sample_buffer_is_filling(const rpp_sample_buffer *buffer)
     return atomic_load_explicit(&buffer->active_used, memory_order_relaxed) > buffer->half_bytes / 2;
 }
 
-/* Producers hold the lock for one copy, but the scheduler may have taken one off its core within it. */
+/* A producer holds the lock for one copy only, but the kernel may preempt it meanwhile. */
 static void wait_for_lock(rpp_sample_buffer *buffer)
 {
     while (atomic_flag_test_and_set_explicit(&buffer->lock, memory_order_acquire)) sched_yield();

@@ -1,7 +1,7 @@
 /* stack_table.c - the stacks of one window, each stored once.
  *
- * A stack seen before, which nearly all are, is found by one hash over the caller's locations and one comparison with
- * the row, without looking up its locations. Only a new stack looks them up. Rows lie in chunks and never move.
+ * Nearly every stack was seen before. One hash over the caller's locations and one comparison with the row find it, without
+ * looking up its locations; only a new stack looks them up. Rows are in chunks and never move.
  */
 #include "sampling/stack_table.h"
 
@@ -32,7 +32,7 @@ struct rpp_stack_table {
     size_t stack_count, stack_capacity;
     rpp_hash_index by_stack;
     uint64_t depth_total;
-    chunk *chunks; /* the one being filled first */
+    chunk *chunks; /* the list begins with the one that is being filled */
     size_t chunk_bytes;
 };
 
@@ -129,11 +129,11 @@ static bool is_stack(const void *opaque, uint32_t id, const void *wanted)
     return true;
 }
 
-/* Makes sure that the first chunk can take a row. An unused chunk that is too small stays where it is: rare. */
+/* Makes room for a row in the first chunk. The rest of a chunk that is too small stays unused, which is rare. */
 static rpp_status reserve_row(rpp_stack_table *table, uint32_t depth)
 {
     if (table->chunks && table->chunks->room - table->chunks->used >= depth) return RPP_OK;
-    /* The first chunk is small, as most windows are; none is larger than the table may become. */
+    /* The first chunk is small, because most windows are small. No chunk is larger than the limit of the table. */
     size_t room = table->chunks ? CHUNK_ROOM : CHUNK_ROOM / 16;
     if (room > table->limits.max_depth_total) room = (size_t)table->limits.max_depth_total;
     if (room < depth) room = depth;
@@ -146,7 +146,7 @@ static rpp_status reserve_row(rpp_stack_table *table, uint32_t depth)
     return RPP_OK;
 }
 
-/* All the memory that a stack of this depth can need, so that nothing after it can run out. */
+/* Allocates in advance all that a stack of this depth can need, so that adding it cannot fail half-way. */
 static rpp_status reserve(rpp_stack_table *table, uint32_t depth)
 {
     size_t left = table->limits.max_locations - table->location_count;

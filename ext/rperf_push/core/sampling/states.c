@@ -1,4 +1,4 @@
-/* states.c - what a thread may be doing: one table. */
+/* states.c - the table of states that a thread may be in. */
 #include "sampling/states.h"
 
 const rpp_state_name rpp_state_names[RPP_STATE_COUNT] = {

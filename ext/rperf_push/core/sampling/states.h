@@ -9,8 +9,8 @@
 #ifndef RPP_STATES_H
 #define RPP_STATES_H
 
-/* Id; key and value of its label; its frame; what `stat` calls it. `context` is passed through. A thread that runs has no
- * label and no frame, and comes before all of these. */
+/* Id; key and value of its label; its frame; its title in `stat`. `context` is passed through. The state of a running thread has
+ * neither label nor frame; its id comes before all of these. */
 #define RPP_STATES(X, context)                                                                                         \
     /* off the GVL: I/O, sleep, or C code that released it */                                                          \
     X(context, BLOCKED, "%GVL", "blocked", "[GVL blocked]", "GVL blocked (I/O, sleep)")                                \
@@ -29,7 +29,7 @@ typedef enum rpp_state {
 } rpp_state;
 
 typedef struct rpp_state_name {
-    const char *key, *value, *frame, *title; /* NULL for the one that runs */
+    const char *key, *value, *frame, *title; /* NULL for the running state */
 } rpp_state_name;
 
 extern const rpp_state_name rpp_state_names[RPP_STATE_COUNT];

@@ -26,7 +26,7 @@ void rpp_clocks_forget_unread(rpp_thread_clocks *c)
     memset(c->unread_before_ns, 0, sizeof c->unread_before_ns);
 }
 
-/* By wall time. Each part fits into its wall time, and nothing is left. */
+/* Divides by wall time. No part exceeds its wall time, and the parts add up to cpu_ns. */
 static void share_on_gvl(const rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t wall_ns, uint64_t *parts_ns)
 {
     static const rpp_state states[] = {RPP_STATE_RUNNING, RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
@@ -41,8 +41,8 @@ static void share_on_gvl(const rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t w
     }
 }
 
-/* No more than the wall time that passed: clocks disagree by a little, and a boundary lies before the reading. The rest is for the
- * next one. Who waits for the GVL burns little: going to sleep and waking up. */
+/* A reading counts at most the wall time that passed, because the clocks differ a little and a boundary is earlier than the
+ * reading; the next reading has the rest. A thread that waits for the GVL uses little CPU time: it goes to sleep and wakes up. */
 rpp_cpu_reading rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
 {
     rpp_cpu_reading reading = {.cpu_ns = {0}};

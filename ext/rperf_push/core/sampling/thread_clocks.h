@@ -20,13 +20,13 @@ typedef struct rpp_thread_clocks {
     uint64_t unread_before_ns[RPP_STATE_COUNT]; /* the part before the event in progress */
 } rpp_thread_clocks;
 
-/* CPU time by state, since the reading before. */
+/* CPU time by state since the previous reading. */
 typedef struct rpp_cpu_reading {
     uint64_t cpu_ns[RPP_STATE_COUNT];
     uint64_t before_ns[RPP_STATE_COUNT]; /* the part before the event in progress */
 } rpp_cpu_reading;
 
-/* Wall time up to now passed in this state. Returns how much; 0 if the clock went back. */
+/* The wall time up to now passed in this state. Returns its length; 0 if the clock went back. */
 static inline uint64_t rpp_clocks_advance(rpp_thread_clocks *clocks, rpp_state state, uint64_t now_ns)
 {
     if (now_ns <= clocks->wall_mark_ns) return 0;
@@ -36,12 +36,12 @@ static inline uint64_t rpp_clocks_advance(rpp_thread_clocks *clocks, rpp_state s
     return passed_ns;
 }
 
-/* An event begins now: what is unread was before it. */
+/* An event begins now: unread time was before it. */
 void rpp_clocks_begin_event(rpp_thread_clocks *clocks);
 /* Unread wall time on the GVL, and in events that may have used CPU time. */
 uint64_t rpp_clocks_unread_on_gvl_ns(const rpp_thread_clocks *clocks);
 uint64_t rpp_clocks_unread_in_events_ns(const rpp_thread_clocks *clocks);
-/* The CPU clock shows this. Nothing is unread afterwards. */
+/* Takes a reading of the CPU clock. Afterwards no time is unread. */
 rpp_cpu_reading rpp_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns);
 void rpp_clocks_forget_unread(rpp_thread_clocks *clocks);
 

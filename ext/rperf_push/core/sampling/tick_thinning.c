@@ -1,4 +1,4 @@
-/* tick_thinning.c - which of the kernel's ticks on a thread are taken, fixed before they come. */
+/* tick_thinning.c - draws in advance which of the kernel's ticks on a thread are taken. */
 #include "sampling/tick_thinning.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ static uint64_t cycle_ns(const rpp_thinning *t)
     return RPP_THINNING_BURST * t->period_ns;
 }
 
-/* There are no more ticks than the kernel's: a shorter period has all of them. */
+/* If the period is not longer than the kernel's tick, every tick is taken. */
 static bool takes_all(const rpp_thinning *t)
 {
     return t->tick_ns >= t->period_ns;
@@ -37,7 +37,7 @@ void rpp_thinning_start(rpp_thinning *t, uint64_t random, uint64_t cpu_ns, uint6
 static void go_on(rpp_thinning *t, uint64_t cpu_ns)
 {
     uint64_t passed = cpu_ns - t->cycle_start_ns, cycles = passed / cycle_ns(t);
-    if (!cycles || passed > UINT64_MAX / 2) return; /* a clock that went back waits */
+    if (!cycles || passed > UINT64_MAX / 2) return; /* after a clock went back, nothing is drawn until it catches up */
     t->cycle_start_ns += cycles * cycle_ns(t);
     if (cycles > 2) {
         draw_all(t);

@@ -1,4 +1,4 @@
-/* time_account.c - a thread's time on its way into samples. */
+/* time_account.c - a thread's time before it becomes samples. */
 #include "sampling/time_account.h"
 
 #include "base/clock.h"
@@ -121,8 +121,8 @@ bool rpp_account_finds_due(const rpp_time_account *a)
     return false;
 }
 
-/* It could not be captured. A gap waits for the next capture, other time for the end of the next event of its kind: in the pool it
- * would be shared out among the others. */
+/* The capture failed. A gap waits for the next capture, other time for the end of the next event in its state. As part of a sum
+ * it would be shared out over stacks of other events. */
 static void put_back(rpp_time_account *a, rpp_state state, rpp_time exact)
 {
     rpp_time_add(state == RPP_STATE_RUNNING ? &make_due(a, state)->exact : &a->event[state], exact);

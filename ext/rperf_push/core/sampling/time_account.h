@@ -1,12 +1,12 @@
-/* time_account.h - a thread's time on its way into samples: as a sum, exactly, or by draws (shares.h).
+/* time_account.h - a thread's time before it becomes samples: as a sum, exactly, or by draws (shares.h).
  *
  * Vocabulary
  *   event   a wait off the GVL, or a GC pause. One of a period or longer, in one state, becomes due with its own exact time.
  *           Shorter ones lie end to end on lines, one for each state's wall time and one for its CPU time. Each line has one
  *           mark per period, at a random place, and an event on a mark is drawn.
  *   gap     wall time of a running thread without CPU time: it was preempted, or slept while it held the GVL.
- *   due     what the next capture takes. Draws that are not taken are lost; exact time stays until the next capture of its
- *           kind.
+ *   due     the next capture takes it. Draws that no capture takes are lost; exact time stays until the next capture in its
+ *           state.
  *
  * Threads    one at a time; async-signal-safe.
  * Ownership  the caller owns the struct.
@@ -41,22 +41,22 @@ typedef struct rpp_time_account {
 /* Draws the first marks of an account of all zeros. `random` is any number. */
 void rpp_account_open(rpp_time_account *account, uint64_t random, uint64_t period_ns);
 
-/* --- what passed --- */
+/* --- time that passed --- */
 
-/* It ran. A long gap belongs to the stack that ends it. Without a CPU clock all of it is a gap, and ticks draw it. */
+/* The thread ran. A long gap belongs to the stack at its end. Without a CPU clock all of the time is a gap, and ticks draw it. */
 void rpp_account_add_run(rpp_time_account *account, rpp_time ran, uint64_t period_ns, bool has_cpu_clock);
-/* CPU time in a state of the event in progress; `before_ns` of it is of short events before. */
+/* CPU time in a state of the event in progress; `before_ns` of it belongs to earlier short events. */
 void rpp_account_add_event_cpu(rpp_time_account *account, rpp_state state, uint64_t cpu_ns, uint64_t before_ns);
-/* Time that nobody saw: it is summed. */
+/* Time without events, as in a lull. It goes to the sums. */
 void rpp_account_add_unseen(rpp_time_account *account, rpp_state state, rpp_time time);
-/* One state of the event in progress is over. Its CPU time stands for `cpu_weight` times as much on its line. */
+/* One state of the event in progress is over. On its line, its CPU time counts `cpu_weight` times. */
 void rpp_account_end_event(rpp_time_account *account, rpp_state state, unsigned cpu_weight, uint64_t period_ns);
-/* The event in progress becomes due, up to now. */
+/* The event in progress becomes due up to now. */
 void rpp_account_cut_event(rpp_time_account *account);
-/* The event in progress is summed, up to now. */
+/* The event in progress goes to the sums up to now. */
 void rpp_account_sum_up_event(rpp_time_account *account);
 
-/* --- what is due --- */
+/* --- due time --- */
 
 /* The running thread is drawn: add the weight to one of the two. */
 rpp_time *rpp_account_draw(rpp_time_account *account);
@@ -66,12 +66,12 @@ static inline bool rpp_account_is_due(const rpp_time_account *account)
     return account->has_due && rpp_account_finds_due(account);
 }
 void rpp_account_drop_due(rpp_time_account *account);
-/* Nobody took what was due. */
+/* No capture took what was due. */
 static inline void rpp_account_give_up_due(rpp_time_account *account)
 {
     if (account->has_due) rpp_account_drop_due(account);
 }
-/* All exact time that is due is summed. */
+/* Moves all exact time that is due to the sums. */
 void rpp_account_sum_up_due(rpp_time_account *account);
 
 /* --- into samples and back: numbers and state, no labels --- */
@@ -80,7 +80,7 @@ void rpp_account_sum_up_due(rpp_time_account *account);
 bool rpp_account_take_due(rpp_time_account *account, rpp_state state, rpp_sample *sample);
 bool rpp_account_take_sum(rpp_time_account *account, rpp_state state, rpp_sample *sample);
 void rpp_account_put_back(rpp_time_account *account, const rpp_sample *sample);
-/* CPU time of all sums. */
+/* The CPU time of all sums. */
 uint64_t rpp_account_summed_cpu_ns(const rpp_time_account *account);
 
 #endif

@@ -1,11 +1,11 @@
-/* unseen_time.c - time that nobody saw, divided like the time before it. */
+/* unseen_time.c - divides time without events like the time before it. */
 #include "sampling/unseen_time.h"
 
 #include <stddef.h>
 
 static const rpp_state GC[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
 
-/* To running and the GC, as they shared the wall time. */
+/* Divides between running and the GC, in proportion to their wall time. */
 static void divide_on_gvl(const rpp_time *spent, rpp_time unseen, uint64_t spent_ns, rpp_time *parts)
 {
     rpp_time left = unseen;
@@ -26,12 +26,12 @@ static void divide_off_gvl(const rpp_time *spent, rpp_time unseen, rpp_time *par
 {
     uint64_t blocked_ns = spent[RPP_STATE_BLOCKED].wall_ns, waiting_ns = spent[RPP_STATE_WAITING].wall_ns;
     uint64_t waited_ns = blocked_ns ? rpp_ns_share(unseen.wall_ns, waiting_ns, blocked_ns + waiting_ns)
-                                    : unseen.wall_ns; /* born, it waits */
+                                    : unseen.wall_ns; /* no time before: a new thread waits for the GVL */
     parts[RPP_STATE_WAITING] = (rpp_time){.wall_ns = waited_ns};
     parts[RPP_STATE_BLOCKED] = (rpp_time){.cpu_ns = unseen.cpu_ns, .wall_ns = unseen.wall_ns - waited_ns};
 }
 
-/* CPU time is known best: whatever was usual, on the GVL there was at least as much wall time as CPU time. */
+/* The CPU time is exact, so time on the GVL gets at least as much wall time, even if less was usual. */
 void rpp_unseen_divide(const rpp_time spent[RPP_STATE_COUNT], rpp_time unseen, rpp_time parts[RPP_STATE_COUNT])
 {
     rpp_time all = {0}, usual = {0}, on_gvl = unseen;

@@ -1,4 +1,4 @@
-/* unseen_time.h - divides time that nobody saw among the states.
+/* unseen_time.h - divides a time without events (a lull) among the states.
  *
  * Threads    any thread: a pure function.
  * Ownership  nothing to own.

@@ -135,7 +135,7 @@ static size_t edit_distance(const char *a, const char *b)
     return last[b_length];
 }
 
-/* What other profilers call an option. */
+/* Names that other profilers give to our options. */
 static const struct {
     const char *there, *here;
 } elsewhere[] = {

@@ -13,7 +13,7 @@
 #include "settings/settings.h"
 #include "settings/url.h"
 
-/* What Pyroscope takes. */
+/* The limits of Pyroscope. */
 #define SERIES_NAMES_OURS 3 /* __name__, service_name, __delta__ */
 #define NAME_MAX_BYTES    1024
 #define VALUE_MAX_BYTES   2048
@@ -227,7 +227,7 @@ static rpp_status check_interval(const rpp_settings *settings, rpp_mistakes *mis
         PYROSCOPE_INTERVAL_MAX_S, (double)settings->upload_interval_ns / (double)RPP_NS_PER_S);
 }
 
-/* A relative path would be another one wherever the program has gone, and in its children. */
+/* A relative path would change its meaning when the program or a child changes its directory. */
 static rpp_status check_control_socket(const rpp_settings *settings, rpp_mistakes *mistakes)
 {
     const char *place = settings->control_socket;
@@ -237,7 +237,7 @@ static rpp_status check_control_socket(const rpp_settings *settings, rpp_mistake
                             quote(quoted, place));
 }
 
-/* "p95", or seconds, of a day at the most. */
+/* "p95", or a number of seconds, up to one day. */
 static rpp_status check_slow_requests(rpp_settings *settings, rpp_mistakes *mistakes)
 {
     double seconds;
@@ -254,7 +254,7 @@ static rpp_status check_slow_requests(rpp_settings *settings, rpp_mistakes *mist
     return RPP_OK;
 }
 
-/* Whether a line begins so. */
+/* True if a noted mistake begins with this text. */
 static bool is_noted(const rpp_mistakes *mistakes, const char *beginning)
 {
     for (size_t i = 0; i < mistakes->count; i++) {

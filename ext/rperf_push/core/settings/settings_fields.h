@@ -58,7 +58,7 @@ typedef struct rpp_settings {
     char *control_socket; /* "auto", "false", or a path */
     bool outcome_labels;
     char *slow_requests;      /* "p95", or seconds */
-    uint64_t slow_request_ns; /* of these, set by the check; 0: p95 */
+    uint64_t slow_request_ns; /* the same in ns, set by the check; 0: "p95" */
     bool enabled;
     char *ruby_description; /* for the profile's comments, set by the binding: "ruby 3.4.5 +YJIT" */
 } rpp_settings;

@@ -1,4 +1,4 @@
-/* spool.c - payloads on disk: what waits for a backend that is away, and outlives the process. */
+/* spool.c - payloads on disk: they wait for a backend that is away, and outlive the process. */
 #include "spool/spool.h"
 
 #include <dirent.h>
@@ -30,16 +30,16 @@ struct rpp_spool {
 
     struct { /* the uploader's own */
         rpp_spool_claim claim;
-        rpp_spool_list batch; /* of a pass through the directory ... */
-        size_t next;          /* ... how far it has come ... */
-        bool passing, waits;  /* ... whether it is under way, and whether it left something for later */
+        rpp_spool_list batch; /* the files of the pass through the directory */
+        size_t next;          /* the place of the pass in the batch */
+        bool passing, waits;  /* a pass is under way; it left files for later */
         bool looked;
         uint64_t looked_ns;
     } own;
 
     rpp_spool_deferred deferred;
     rpp_spool_report report;
-    atomic_bool made; /* the directory */
+    atomic_bool made; /* the directory was created */
     _Atomic uint64_t puts;
 };
 
@@ -78,7 +78,7 @@ void rpp_spool_forget_after_fork(rpp_spool *self)
 
 /* --- the directory -------------------------------------------------------------------------------------------------- */
 
-/* NULL: errno says why. */
+/* NULL: errno has the reason. */
 static DIR *open_directory(rpp_spool *self)
 {
     const char *path = self->settings->spool_directory;
@@ -91,13 +91,13 @@ static DIR *open_directory(rpp_spool *self)
     DIR *directory = opendir(path);
     if (!directory) return NULL;
     if (faccessat(dirfd(directory), ".", W_OK | X_OK, AT_EACCESS) == 0) return directory;
-    int why = errno; /* what cannot be deleted must not be sent */
+    int why = errno; /* a payload whose file cannot be deleted must not be sent */
     closedir(directory);
     errno = why;
     return NULL;
 }
 
-/* A file that lies in the way, or was left by a dead process: deleted, and counted. Whether it is gone. */
+/* Deletes and counts a file that is in the way, or that a dead process left. False: it could not be deleted. */
 static bool discard(rpp_spool *self, DIR *directory, rpp_spool_claim *claim, rpp_stat reason)
 {
     rpp_spool_name name = claim->name;
@@ -105,7 +105,7 @@ static bool discard(rpp_spool *self, DIR *directory, rpp_spool_claim *claim, rpp
         rpp_spool_report_errno(&self->report, RPP_SPOOL_TAKING, "cannot delete a file");
         return false;
     }
-    if (name.state == RPP_SPOOL_WRITING) return true; /* never counted */
+    if (name.state == RPP_SPOOL_WRITING) return true; /* such a file was never counted as spooled */
     rpp_stats_add(name.state == RPP_SPOOL_SENDING ? RPP_STAT_payloads_unconfirmed : reason, 1);
     rpp_spool_report_gone(&self->report, name.bytes);
     return true;
@@ -119,7 +119,7 @@ static void defer(rpp_spool *self, const rpp_spool_name *name, const rpp_payload
     if (payload->due_ns) rpp_spool_deferred_add(&self->deferred, &deferral);
 }
 
-/* Deletes the oldest of the batch until so many bytes are free or there are no more. */
+/* Deletes the oldest files of the batch until the missing bytes are free, or none is left. */
 static uint64_t evict(rpp_spool *self, DIR *directory, const rpp_spool_list *list, uint64_t missing)
 {
     uint64_t freed = 0;
@@ -135,7 +135,7 @@ static uint64_t evict(rpp_spool *self, DIR *directory, const rpp_spool_list *lis
     return freed;
 }
 
-/* RPP_LIMIT: all that could go is in use. */
+/* RPP_LIMIT: other processes use all files that could be deleted. */
 static rpp_status make_room(rpp_spool *self, DIR *directory, uint64_t bytes)
 {
     uint64_t max = self->settings->spool_max_bytes;
@@ -250,7 +250,7 @@ static rpp_payload *end_pass(rpp_spool *self, uint64_t now_ns)
     return NULL;
 }
 
-/* The next batch, from the oldest on if a pass begins. */
+/* Reads the next batch; a new pass begins with the oldest file. */
 static bool read_batch(rpp_spool *self, DIR *directory)
 {
     rpp_spool_list *batch = &self->own.batch;
@@ -270,7 +270,7 @@ static bool read_batch(rpp_spool *self, DIR *directory)
     return true;
 }
 
-/* What a dead process left in the middle of sending. Whether there is something to send. */
+/* A dead process left the file while it was sending. True: the payload is to be sent again. */
 static bool settle_sending(rpp_spool *self, DIR *directory, rpp_spool_claim *claim)
 {
     if (!self->settings->resend_unconfirmed) {
@@ -282,7 +282,7 @@ static bool settle_sending(rpp_spool *self, DIR *directory, rpp_spool_claim *cla
     return false;
 }
 
-/* RPP_INVALID: it is settled, and there is nothing to send. Of the others only RPP_OK leaves a claim. */
+/* RPP_INVALID: the file is dealt with, and there is nothing to send. Only RPP_OK leaves a claim. */
 static rpp_status claim_next(rpp_spool *self, DIR *directory, const rpp_spool_name *name, rpp_payload **payload)
 {
     rpp_spool_claim claim;
@@ -310,7 +310,7 @@ static rpp_status claim_next(rpp_spool *self, DIR *directory, const rpp_spool_na
     return status;
 }
 
-/* Of a pass through the directory. Whether it went well. */
+/* Takes the next payload of the pass. False: the disk failed. */
 static bool take_oldest(rpp_spool *self, DIR *directory, rpp_payload **payload)
 {
     bool good = true;
@@ -326,7 +326,7 @@ static bool take_oldest(rpp_spool *self, DIR *directory, rpp_payload **payload)
             if (status == RPP_NO_MEMORY) break;
         } else if (self->own.passing && !batch->more) {
             if (!atomic_load(&self->news)) break;
-            self->own.passing = false; /* once more: something has come since it began */
+            self->own.passing = false; /* a new pass: files have come since this one began */
         } else if (!read_batch(self, directory)) {
             self->own.waits = true;
             good = false;
@@ -352,7 +352,7 @@ rpp_payload *rpp_spool_take(rpp_spool *self, uint64_t now_ns)
     return payload ? payload : end_pass(self, now_ns);
 }
 
-/* One that cannot be claimed now is a file like the others again. */
+/* A file that cannot be claimed now is no longer set aside. */
 rpp_payload *rpp_spool_take_deferred(rpp_spool *self, uint64_t now_ns)
 {
     rpp_spool_deferral deferral;
@@ -390,7 +390,8 @@ void rpp_spool_sending(rpp_spool *self)
     if (directory >= 0) close(directory);
 }
 
-/* The file goes with its claim. Where it cannot be reached any more it is emptied at least: it must not be found again. */
+/* Deletes the file and ends the claim. If the directory cannot be reached, the file is at least emptied, because no process may send
+ * it again. */
 static void end_claim(rpp_spool *self, int directory)
 {
     int why = directory < 0 ? errno : 0;

@@ -6,7 +6,7 @@
  *   take     claims the oldest file for this destination and reads it. Any process may have written it, also one that is dead.
  *            The labels of its series are in the file.
  *   sending  notes in the file's name that the request may go out from now on.
- *   then     remove (it has ended: delivered, unconfirmed or dropped) or give_back (it is to be tried again).
+ *   then     remove (it has ended: delivered, unconfirmed or dropped) or give_back (another try follows).
  *   A payload that comes with a due time is set aside: take skips it, take_deferred finds it (spool_deferred.h).
  *
  * Properties

@@ -40,7 +40,7 @@ static bool parse_state(const char *text, rpp_spool_state *state)
     return false;
 }
 
-/* What would be written otherwise is none: so there is one text for one name. */
+/* A text that we would write differently is refused, so each name has exactly one text. */
 bool rpp_spool_name_parse(const char *text, rpp_spool_name *name)
 {
     char again[RPP_SPOOL_NAME_MAX];
