@@ -58,19 +58,24 @@ rescue Errno::ENOENT, Errno::ESRCH
   0
 end
 
-# CPU time of the profiler in the shop: hooks and captures in its own threads, and the threads of ours.
+PARTS = {
+  "hooks, captures and jobs" => nil, "collectors" => "rpp-collector", "control" => "rpp-control", "uploader" => "rpp-uploader"
+}.freeze
+
+# CPU time of the profiler in the shop, in seconds: in the shop's threads, and in those of ours.
 def profiler_seconds(client)
   said = client.ask("ps")
-  (said["overhead_ns"] + tasks(said["pid"], "rpp-").sum { |task| cpu_ns(task) }) / 1e9
+  PARTS.transform_values { |prefix| (prefix ? tasks(said["pid"], prefix).sum { |task| cpu_ns(task) } : said["overhead_ns"]) / 1e9 }
 end
 
-# @return [Float, Object] share of a core that the profiler took, and what the block said
-def share(client, shop, seconds)
+# @return [Array(Hash{String => Float}, Object)] shares of a core that the profiler took, and what the block said
+def shares(client, shop, seconds)
   before, began = profiler_seconds(client), Process.clock_gettime(Process::CLOCK_MONOTONIC)
   load = Thread.new { shop.serve(seconds:, clients: 8) }
   said = yield
   load.value
-  [(profiler_seconds(client) - before) / (Process.clock_gettime(Process::CLOCK_MONOTONIC) - began), said]
+  passed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+  [profiler_seconds(client).to_h { |part, used| [part, (used - before[part]) / passed] }, said]
 end
 
 # What a page is sent in that time.
@@ -95,12 +100,13 @@ def live(seconds)
     shop = ShopProcess.new({ **env, "SHOP_PROFILE" => "1", "RPERF_PUSH_BACKEND" => "directory", "RPERF_PUSH_DIRECTORY" => folder })
     client = RperfPush::ControlClient.new(Dir["#{sockets}/*.sock"].first)
     shop.serve(seconds: 3, clients: 8)
-    alone, = share(client, shop, seconds) { nil }
+    alone, = shares(client, shop, seconds) { nil }
     command = File.expand_path("../exe/rperf-push", __dir__)
     pipe = IO.popen([env, RbConfig.ruby, "-I", LIB, command, "live", client.pid.to_s])
     url = pipe.gets[%r{http://\S+/}]
-    with, (bytes, windows) = share(client, shop, seconds) { bytes_sent(url, seconds) }
-    puts format("the profiler in the shop: %.2f %% of a core alone, %.2f %% with live", alone * 100, with * 100)
+    with, (bytes, windows) = shares(client, shop, seconds) { bytes_sent(url, seconds) }
+    puts format("the profiler in the shop: %.2f %% of a core alone, %.2f %% with live", alone.values.sum * 100, with.values.sum * 100)
+    alone.each { |part, used| puts format("  %s: %.2f %% alone, %.2f %% with live", part, used * 100, with[part] * 100) }
     puts format("%.1f updates a second, %.1f KB a second", windows.fdiv(seconds), bytes / 1e3 / seconds)
     browser = Chromium.new
     %w[tree flame].each do |view|
@@ -108,7 +114,7 @@ def live(seconds)
       before = { command: cpu_of_tree(pipe.pid), browser: cpu_of_tree(browser.pid) }
       drawn = -> { browser.run("Number(document.body.dataset.drawn ?? 0)") }
       first = drawn.call
-      share(client, shop, seconds) { sleep seconds }
+      shares(client, shop, seconds) { sleep seconds }
       puts format("%s view: the command %.1f %%, the browser %.1f %% of a core, drawn %.1f times a second", view,
                   (cpu_of_tree(pipe.pid) - before[:command]) * 100 / seconds, (cpu_of_tree(browser.pid) - before[:browser]) * 100 / seconds,
                   (drawn.call - first).fdiv(seconds))

@@ -102,6 +102,65 @@ RSpec.describe "the control socket" do
       expect(thread["cpu_permille"]).to be_positive
     end
 
+    it "says what the kernel knows of threads where no safepoint comes and nothing is sampled" do
+      program = listening(<<~RUBY)
+        #{WORK}
+        Thread.new { Shop.new.wait }.name = "waiter"
+        Thread.pass until Thread.list.any?(&:stop?)
+        puts "ready"
+        gets
+        "x".crypt("$6$rounds=999999999$abcdefgh")
+      RUBY
+      document = wait_until("all to sleep") { stacks(program).then { |one| one unless one["complete"] } }
+      expect(document).to include("complete" => false, "why" => match(/no thread came to a safepoint .* only the kernel knows of its threads/))
+      waiter = document["threads"].find { |one| one["name"] == "waiter" }
+      expect(waiter).to include("state" => "asleep", "cpu_permille" => 0, "holds_gvl" => false, "stack" => [])
+      expect(document["threads"].map { |one| one["name"] }.grep(/rpp-/)).to eq([])
+      program.say("go")
+      busy = wait_until("the long call") do
+        stacks(program)["threads"].find { |one| one["tid"] == program.pid && one["state"] == "awake" && one["cpu_permille"] > 10 }
+      end
+      expect(busy["stack"]).to eq([])
+    end
+
+    it "says of each thread where it was last, and since when it is blocked, while all sleep" do
+      program = listening(<<~RUBY, profiled: true, env: { "RPERF_PUSH_UPLOAD_INTERVAL" => "1" })
+        #{WORK}
+        def snooze(seconds) = sleep(seconds)
+        Thread.new { 40.times { snooze(0.05) }; snooze(600) }
+        sleep 0.1 until RperfPush.stats[:windows_sealed] > 1
+        puts "ready"
+        gets
+      RUBY
+      document = wait_until("all to sleep", timeout: 60) { stacks(program).then { |one| one unless one["complete"] } }
+      expect(document["why"]).to match(/no thread ran within \d+ ms: all are blocked/)
+      snoozes = thread_at(document, "Object#snooze")
+      expect(snoozes).to include("state" => "blocked", "for_ns" => be_positive, "stack_age_ns" => be_positive)
+      expect(command("stacks", program.pid.to_s).out).to match(/: blocked for .*, stack of .* ago\n {4}Kernel#sleep\n {4}Object#snooze/)
+    end
+
+    it "calls nothing that the program has made of Ruby's methods" do
+      program = listening(<<~RUBY)
+        #{WORK}
+        Thread.new { Shop.new.wait }
+        Thread.pass until Thread.list.any?(&:stop?)
+        $called = []
+        Thread.define_singleton_method(:list) { $called << :list; [] }
+        Thread.define_method(:status) { $called << :status; "run" }
+        Thread.define_method(:native_thread_id) { $called << :native_thread_id; 1 }
+        UnboundMethod.define_method(:bind_call) { |*| $called << :bind_call }
+        Thread.new { $stdin.gets; p $called; $stdout.flush }
+        puts "ready"
+        loop { Shop.new.search("a") }
+      RUBY
+      document = stacks(program)
+      expect(document["threads"].size).to eq(3)
+      expect(thread_at(document, "Shop#wait")["state"]).to eq("blocked")
+      client_of(program).connect("record") { |stream| expect(stream.read(timeout: 60).first).to eq(:document) } # adopts all threads
+      program.say("what was called?")
+      expect(program.line).to eq("[]")
+    end
+
     it "interrupts nobody" do
       program = listening(<<~RUBY)
         reader, writer = IO.pipe
@@ -154,6 +213,50 @@ RSpec.describe "the control socket" do
         # What comes after it is as it was.
         expect(stacks(program)["complete"]).to be(true)
         expect(command("attach", program.pid.to_s, "--seconds", "0.2", "-o", "#{tmpdir}/again.json").status).to eq(0)
+      end
+    end
+
+    # @return [ControlClient::Stream] of a session that has begun; the block holds it open
+    def recording(program, **arguments)
+      client_of(program).connect("record", **arguments) do |stream|
+        expect(stream.read(timeout: 60).first).to eq(:document)
+        yield stream
+      end
+    end
+
+    it "goes beside others that are attached, top and live, four at a time" do
+      program = listening(BUSY)
+      recording(program, interval_ms: 50) do |live|
+        recording(program, mode: "cpu") do |top|
+          both = %w[one two].map { |name| Thread.new { command("attach", program.pid.to_s, "--seconds", "1", "-o", "#{tmpdir}/#{name}.json") } }
+          expect(both.map { |one| one.value.err }).to eq(%w[one two].map { |name| "rperf-push: wrote #{tmpdir}/#{name}.json\n" })
+          expect(%w[one two].map { |name| report("#{tmpdir}/#{name}.json") }).to all(include("Shop#search"))
+          expect([live, top].map { |stream| stream.read(timeout: 60).first }).to eq(%i[profile profile])
+          recording(program) { recording(program) { expect(command("attach", program.pid.to_s).to_a).to eq(["", "rperf-push: attach: 4 sessions from outside run already: end one of top, live or attach\n", 1]) } }
+        end
+      end
+      expect(stacks(program)["complete"]).to be(true)
+    end
+
+    it "does not name a method again and again that is seen now and then, however short the windows are" do
+      program = listening(<<~RUBY)
+        #{WORK}
+        def rare0 = 200.times { Shop.new.search("rare") }
+        20.times { |i| eval("def rare\#{i + 1} = rare\#{i}") }
+        Thread.new { loop { rare20; sleep 0.7 } }
+        puts "ready"
+        loop { Shop.new.search("a") }
+      RUBY
+      counts = -> { client_of(program).ask("ps").values_at("windows_sealed", "frames_dropped") }
+      clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
+      recording(program, interval_ms: 50, frequency: 999) do
+        dropped = wait_until("24 windows within three seconds", timeout: 60) do
+          began, (windows, before) = clock.call, counts.call
+          sleep 2
+          after = counts.call
+          after.last - before if clock.call - began < 2.5 && after.first - windows >= 24
+        end
+        expect(dropped).to be < 10
       end
     end
 

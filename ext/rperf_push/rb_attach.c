@@ -1,4 +1,4 @@
-/* rb_attach.c - a session on demand for a peer of the control socket, which gets its windows as pprof. */
+/* rb_attach.c - sessions on demand for peers of the control socket, which get their windows as pprof. */
 #include "rb_attach.h"
 
 #include <stdatomic.h>
@@ -19,8 +19,7 @@
 #include "rb_trigger.h"
 #include "rb_waiting.h"
 
-/* The last of those for sessions from outside: others take theirs from the first on. */
-#define OUTLET            RB_RPP_ATTACHED
+#define ATTACHED_MAX      (RB_RPP_OUTLETS - RB_RPP_ATTACHED) /* each has an outlet */
 #define BUFFER_HALF_BYTES (1024 * 1024)
 #define WINDOW_MAX_BYTES  (15u * 1024u * 1024u)
 #define ROTATE_BUDGET_NS  (2 * RPP_NS_PER_MS)
@@ -29,9 +28,10 @@
 #define END_PATIENCE_NS   (RPP_NS_PER_S)
 
 /* What comes next: the job attaches, cuts and detaches; the server ends it. */
-typedef enum stage { TO_ATTACH, ATTACHED, TO_CUT, CUT, TAKEN_OVER, TO_DETACH, DETACHED } stage;
+typedef enum stage { TO_ATTACH, ATTACHED, TO_CUT, CUT, DETACHED } stage;
 
 typedef struct attach {
+    rb_rpp_outlet outlet;
     rpp_control_outbox *outbox;
     rpp_pipeline *pipeline;
     rpp_window_encoder *encoder;
@@ -47,8 +47,8 @@ typedef struct attach {
 } attach;
 
 static rb_postponed_job_handle_t handle;
-/* One at a time, because there is one outlet. The server sets it; the thread that frees the stream clears it. */
-static attach *_Atomic current;
+/* By outlet. The server sets them; the job clears them. */
+static attach *_Atomic attached[ATTACHED_MAX];
 
 static void attach_free(attach *a)
 {
@@ -80,16 +80,12 @@ static void deliver(rpp_profile *profile, void *context)
 
 static bool is_attached(const attach *a)
 {
-    return rb_rpp_outlet_pipeline(OUTLET) == a->pipeline;
+    return rb_rpp_outlet_pipeline(a->outlet) == a->pipeline;
 }
 
 static void attach_now(attach *a)
 {
-    if (rb_rpp_outlet_pipeline(OUTLET)) {
-        atomic_store(&a->stage, TAKEN_OVER);
-        return;
-    }
-    rb_rpp_sampler_attach(OUTLET, &a->options, a->pipeline, false);
+    rb_rpp_sampler_attach(a->outlet, &a->options, a->pipeline, false);
     atomic_store(&a->stage, ATTACHED);
 }
 
@@ -105,16 +101,16 @@ static void cut(attach *a)
     rb_rpp_hooks_end_lull(rpp_monotonic_ns());
     rb_rpp_frames_work(NAMES_BUDGET_NS);
     if (rpp_pipeline_window(p) != a->last_window + 1 || rpp_pipeline_is_rotating(p)) {
-        if (!rb_rpp_rotate(OUTLET, ROTATE_BUDGET_NS)) return;
+        if (!rb_rpp_rotate(a->outlet, ROTATE_BUDGET_NS)) return;
         if (rpp_pipeline_window(p) != a->last_window + 1) return;
     }
-    rb_rpp_sampler_detach(OUTLET);
+    rb_rpp_sampler_detach(a->outlet);
     atomic_store(&a->stage, CUT);
 }
 
 static void detach(attach *a)
 {
-    if (is_attached(a)) rb_rpp_sampler_detach(OUTLET);
+    if (is_attached(a)) rb_rpp_sampler_detach(a->outlet);
     atomic_store(&a->stage, DETACHED);
 }
 
@@ -133,22 +129,18 @@ static void *finish_and_free(void *context)
 /* Whoever comes second: the peer has gone, and the sampler knows nothing of it any more. */
 static void let_go_if_done(attach *a)
 {
-    int detached = atomic_load(&a->stage);
-    if (detached != DETACHED && detached != CUT && detached != TAKEN_OVER) return;
+    int stage = atomic_load(&a->stage);
     attach *own = a;
-    if (!atomic_load(&a->closed) || !atomic_compare_exchange_strong(&current, &own, NULL)) return;
+    if ((stage != DETACHED && stage != CUT) || !atomic_load(&a->closed)) return;
+    if (!atomic_compare_exchange_strong(&attached[a->outlet - RB_RPP_ATTACHED], &own, NULL)) return;
     if (rb_rpp_finish_later(finish_and_free, a) != RPP_OK)
         rpp_stats_set_last_error("no thread to end an attached session with");
 }
 
-static void job(void *unused)
+static void work_on(attach *a)
 {
-    if (!rb_rpp_in_main_ractor() || !rb_rpp_trigger_knows_who_runs()) return;
-    attach *a = atomic_load(&current);
-    if (!a) return;
     int stage = atomic_load(&a->stage);
-    bool taken_over = (stage == ATTACHED || stage == TO_CUT) && !is_attached(a);
-    if (atomic_load(&a->closed) || taken_over) {
+    if (atomic_load(&a->closed)) {
         detach(a);
     } else if (stage == TO_ATTACH) {
         attach_now(a);
@@ -159,6 +151,15 @@ static void job(void *unused)
         rpp_pipeline_wake(a->pipeline);
     }
     let_go_if_done(a);
+}
+
+static void job(void *unused)
+{
+    if (!rb_rpp_in_main_ractor() || !rb_rpp_trigger_knows_who_runs()) return;
+    for (size_t i = 0; i < ATTACHED_MAX; i++) {
+        attach *a = atomic_load(&attached[i]);
+        if (a) work_on(a);
+    }
 }
 
 /* --- the stream: the server --- */
@@ -191,7 +192,7 @@ static rpp_status read_engine(const char *text, rpp_engine_kind *engine)
 typedef struct wish {
     unsigned mode;
     rpp_engine_kind engine;
-    uint64_t frequency, interval_ms, lines;
+    uint64_t frequency, interval_ms, lines, gzip;
 } wish;
 
 static bool is_understood(const rpp_control_request *request, wish *w)
@@ -200,10 +201,11 @@ static bool is_understood(const rpp_control_request *request, wish *w)
            read_engine(rpp_control_request_get(request, "engine"), &w->engine) == RPP_OK &&
            rpp_control_request_number(request, "frequency", 1, 10000, 99, &w->frequency) == RPP_OK &&
            rpp_control_request_number(request, "interval_ms", 50, 60000, 1000, &w->interval_ms) == RPP_OK &&
-           rpp_control_request_number(request, "lines", 0, 1, 1, &w->lines) == RPP_OK;
+           rpp_control_request_number(request, "lines", 0, 1, 1, &w->lines) == RPP_OK &&
+           rpp_control_request_number(request, "gzip", 0, 1, 1, &w->gzip) == RPP_OK;
 }
 
-static attach *attach_new(const wish *w, rpp_control_outbox *outbox)
+static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbox *outbox)
 {
     attach *a = rpp_calloc(1, sizeof *a);
     if (!a) return NULL;
@@ -213,6 +215,7 @@ static attach *attach_new(const wish *w, rpp_control_outbox *outbox)
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
     };
+    a->outlet = outlet;
     a->mode = w->mode;
     a->frequency = (uint32_t)w->frequency;
     a->options = (rb_rpp_sampler_options){.period_ns = options.period_ns,
@@ -220,7 +223,7 @@ static attach *attach_new(const wish *w, rpp_control_outbox *outbox)
                                           .overhead_limit = 1, /* the peer asked for this frequency */
                                           .engine = w->engine};
     a->outbox = rpp_control_outbox_retain(outbox);
-    a->encoder = rpp_window_encoder_new(a->mode, a->frequency);
+    a->encoder = rpp_window_encoder_new(a->mode, a->frequency, w->gzip);
     a->pipeline = rb_rpp_sampler_new_pipeline(&options, deliver, a);
     if (a->encoder && a->pipeline && rpp_pipeline_start(a->pipeline) == RPP_OK) return a;
     attach_free(a);
@@ -231,26 +234,28 @@ rpp_status rb_rpp_attach_open(void *unused, const rpp_control_request *request, 
                               void **stream, char why[RPP_CONTROL_WHY_MAX])
 {
     wish w;
-    attach *none = NULL;
+    size_t free_one = 0;
     if (strcmp(request->verb, "record") != 0) return RPP_INVALID;
     if (!is_understood(request, &w)) {
         char each[RPP_MODE_TEXT_MAX], together[RPP_MODE_TEXT_MAX];
         snprintf(why, RPP_CONTROL_WHY_MAX,
-                 "record takes frequency=1..10000 mode=%s|%s interval_ms=50..60000 lines=0|1 "
+                 "record takes frequency=1..10000 mode=%s|%s interval_ms=50..60000 lines=0|1 gzip=0|1 "
                  "engine=auto|signal|safepoint",
                  rpp_mode_text(RPP_MODE_ALL, "|", each), rpp_mode_text(RPP_MODE_ALL, ",", together));
         return RPP_INVALID;
     }
-    if (atomic_load(&current)) {
-        snprintf(why, RPP_CONTROL_WHY_MAX, "somebody records this process already");
+    while (free_one < ATTACHED_MAX && atomic_load(&attached[free_one])) free_one++;
+    if (free_one == ATTACHED_MAX) {
+        snprintf(why, RPP_CONTROL_WHY_MAX, "%d sessions from outside run already: end one of top, live or attach",
+                 (int)ATTACHED_MAX);
         return RPP_BUSY;
     }
-    attach *a = attach_new(&w, outbox);
+    attach *a = attach_new((rb_rpp_outlet)(RB_RPP_ATTACHED + free_one), &w, outbox);
     if (!a) {
         snprintf(why, RPP_CONTROL_WHY_MAX, "%s", rpp_status_text(RPP_NO_MEMORY));
         return RPP_NO_MEMORY;
     }
-    if (!atomic_compare_exchange_strong(&current, &none, a)) return RPP_BUSY; /* only the server sets it */
+    atomic_store(&attached[free_one], a); /* only the server takes a free one */
     *stream = a;
     rb_rpp_trigger_other(handle);
     return RPP_OK;
@@ -270,13 +275,6 @@ static void say_end(attach *a)
     if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_END, NULL, 0) == RPP_OK) rpp_control_outbox_end(a->outbox);
 }
 
-static void say_taken_over(attach *a)
-{
-    static const char why[] = "other sessions have taken its place: try again when they are done";
-    if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_REFUSAL, why, sizeof why - 1) == RPP_OK)
-        rpp_control_outbox_end(a->outbox);
-}
-
 /* All windows were pushed, or the patience for them has ended. */
 static bool has_all(attach *a)
 {
@@ -290,13 +288,8 @@ void rb_rpp_attach_look_after(void *stream)
 {
     attach *a = stream;
     int stage = atomic_load(&a->stage);
-    bool may_be_taken_over = stage == ATTACHED && !is_attached(a); /* the job looks at it with the GVL */
-    if (stage == TO_ATTACH || stage == TO_CUT || stage == CUT || may_be_taken_over) rb_rpp_trigger_other(handle);
-    if (stage == TAKEN_OVER || stage == DETACHED) {
-        say_taken_over(a);
-    } else if (stage != TO_ATTACH && !a->greeted) {
-        greet(a);
-    }
+    if (stage == TO_ATTACH || stage == TO_CUT || stage == CUT) rb_rpp_trigger_other(handle);
+    if (stage != TO_ATTACH && !a->greeted) greet(a);
     if (a->finish_ns && has_all(a)) say_end(a);
 }
 
@@ -319,26 +312,37 @@ void rb_rpp_attach_close(void *stream)
 
 bool rb_rpp_attach_is_on(void)
 {
-    return atomic_load(&current) != NULL;
+    bool on = false;
+    for (size_t i = 0; i < ATTACHED_MAX; i++) on |= atomic_load(&attached[i]) != NULL;
+    return on;
 }
 
 /* --- the end --- */
 
-/* The server has stopped, so the stream is closed. */
-void rb_rpp_attach_end(void)
+static int end_one(attach *a)
 {
-    attach *a = atomic_exchange(&current, NULL);
-    if (!a) return;
     rpp_status status;
-    if (is_attached(a)) rb_rpp_sampler_detach(OUTLET);
+    if (is_attached(a)) rb_rpp_sampler_detach(a->outlet);
     int thrown = rb_rpp_wait_until(stop_collector, a, rpp_monotonic_ns() + END_PATIENCE_NS, &status);
     if (status == RPP_OK) attach_free(a);
+    return thrown;
+}
+
+/* The server has stopped, so the streams are closed. */
+void rb_rpp_attach_end(void)
+{
+    int thrown = 0;
+    for (size_t i = 0; i < ATTACHED_MAX; i++) {
+        attach *a = atomic_exchange(&attached[i], NULL);
+        int by_this = a ? end_one(a) : 0;
+        if (by_this) thrown = by_this;
+    }
     if (thrown) rb_jump_tag(thrown);
 }
 
 void rb_rpp_attach_forget_after_fork(void)
 {
-    atomic_store(&current, NULL);
+    for (size_t i = 0; i < ATTACHED_MAX; i++) atomic_store(&attached[i], NULL);
 }
 
 void rb_rpp_attach_init(void)

@@ -1,9 +1,10 @@
-/* rb_attach.h - a session on demand for a peer of the control socket, which gets its windows as pprof.
+/* rb_attach.h - sessions on demand for peers of the control socket, which get their windows as pprof.
  *
  * Operation
- *   record frequency=99 mode=cpu,wall interval_ms=1000 lines=1 engine=auto
+ *   record frequency=99 mode=cpu,wall interval_ms=1000 lines=1 gzip=1 engine=auto
  *   A document says that the session has begun. Then each window with samples is one profile. When the peer wants no more, the last
- *   window is cut at that time, and the end follows. The session runs beside the program's own.
+ *   window is cut at that time, and the end follows. Sessions run beside the program's own and beside each other,
+ *   four at a time.
  *   Jobs attach and detach it, at safepoints. If none comes, the stream waits for one to begin, and ends without its last window.
  *
  * Threads    open, look_after, finish, close: the control server's. end: under the GVL.

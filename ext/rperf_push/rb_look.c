@@ -15,6 +15,7 @@
 #include "rb_overhead.h"
 #include "rb_seen.h"
 #include "rb_task.h"
+#include "rb_thread_methods.h"
 #include "rb_threads.h"
 #include "rb_trigger.h"
 #include "rb_walk.h"
@@ -58,18 +59,6 @@ static void put_state(rb_rpp_seen_thread *s, rb_rpp_thread *t, uint64_t now)
     s->for_ns = since && now > since ? now - since : 0;
 }
 
-static void put_state_by_ruby(rb_rpp_seen_thread *s, VALUE thread)
-{
-    VALUE tid = rb_funcall(thread, rb_intern("native_thread_id"), 0);
-    s->tid = FIXNUM_P(tid) ? (pid_t)FIX2LONG(tid) : 0;
-}
-
-static bool is_blocked_by_ruby(VALUE thread)
-{
-    VALUE status = rb_funcall(thread, rb_intern("status"), 0);
-    return RB_TYPE_P(status, T_STRING) && RSTRING_LEN(status) > 0 && RSTRING_PTR(status)[0] == 's';
-}
-
 /* In a section, because the walk and the table of frames allow one user at a time. */
 static void put_stack(VALUE thread)
 {
@@ -88,14 +77,14 @@ static void see_thread(VALUE thread, uint64_t now)
 {
     rb_rpp_thread *t = rb_rpp_thread_of(thread);
     bool holds_gvl = thread == rb_thread_current();
-    bool blocked = !holds_gvl && is_blocked_by_ruby(thread);
+    bool blocked = !holds_gvl && rb_rpp_thread_is_asleep(thread);
     rb_rpp_seen_thread *s = rb_rpp_seen_add(&seen);
     if (!s) return;
     s->holds_gvl = holds_gvl;
     s->state = holds_gvl ? "running" : blocked ? "blocked" : "waiting";
     if (t && !t->ended) put_state(s, t, now);
     put_stack(thread);
-    if (!s->tid) put_state_by_ruby(&seen.threads[seen.count - 1], thread);
+    if (!s->tid) s->tid = rb_rpp_thread_native_id(thread);
 }
 
 static VALUE see_all(VALUE unused)
@@ -104,7 +93,7 @@ static VALUE see_all(VALUE unused)
         if (atomic_load(&whereabouts)) rpp_whereabouts_clear(atomic_load(&whereabouts));
         rb_rpp_frames_next_window();
     }
-    VALUE threads = rb_funcall(rb_cThread, rb_intern("list"), 0);
+    VALUE threads = rb_rpp_thread_list();
     uint64_t now = rpp_monotonic_ns();
     for (long i = 0; i < RARRAY_LEN(threads); i++) see_thread(RARRAY_AREF(threads, i), now);
     RB_GC_GUARD(threads);
@@ -153,12 +142,24 @@ static uint64_t cpu_of(const rb_rpp_glimpse *g)
     return g->has_cpu_clock ? rpp_cpu_clock_ns(g->cpu_clock) : 0;
 }
 
+/* While hooks are silent, only the kernel knows of threads. */
+static size_t glimpse_at_tasks(rb_rpp_glimpse *into, size_t most)
+{
+    static pid_t tids[GLIMPSES_MAX];
+    size_t count = rb_rpp_tasks(tids, most);
+    for (size_t i = 0; i < count; i++) {
+        into[i] =
+            (rb_rpp_glimpse){.tid = tids[i], .cpu_clock = RB_RPP_CPU_CLOCK_OF_TASK(tids[i]), .has_cpu_clock = true};
+    }
+    return count;
+}
+
 static void begin_asking(asking *a)
 {
     a->began_ns = a->ran_ns = rpp_monotonic_ns();
     a->asked_ns = 0;
-    a->count = rb_rpp_threads_glimpse(a->glimpses, GLIMPSES_MAX);
     a->heard = rb_rpp_is_sampling();
+    a->count = (a->heard ? rb_rpp_threads_glimpse : glimpse_at_tasks)(a->glimpses, GLIMPSES_MAX);
     for (size_t i = 0; i < a->count; i++) a->cpu_ns[i] = cpu_of(&a->glimpses[i]);
 }
 
@@ -210,6 +211,12 @@ static void wait_for_names(asking *a, const rb_rpp_seen *of)
 
 /* --- what is known without a safepoint --- */
 
+static const char *state_of(const rb_rpp_glimpse *g, bool heard, bool holds_gvl)
+{
+    if (!heard) return rb_rpp_task_is_asleep(g->tid) ? "asleep" : "awake";
+    return holds_gvl ? "running" : g->ready_ns ? "waiting" : "blocked";
+}
+
 static void recall_thread(const asking *a, size_t i, const rb_rpp_thread *running, uint64_t now, rb_rpp_seen *into)
 {
     static rpp_sighting sighting;
@@ -218,11 +225,13 @@ static void recall_thread(const asking *a, size_t i, const rb_rpp_thread *runnin
     if (!s) return;
     s->seq = g->seq;
     s->tid = g->tid;
-    s->holds_gvl = running && running->seq == g->seq;
-    s->state = s->holds_gvl ? "running" : g->ready_ns ? "waiting" : "blocked";
-    if (g->ready_ns && !s->holds_gvl && now > g->ready_ns) s->for_ns = now - g->ready_ns;
+    s->holds_gvl = a->heard && running && running->seq == g->seq;
+    s->state = state_of(g, a->heard, s->holds_gvl);
+    uint64_t since = g->ready_ns && !s->holds_gvl ? g->ready_ns : g->resumed_ns;
+    if (since && now > since) s->for_ns = now - since;
     uint64_t used = cpu_of(g) - a->cpu_ns[i], passed = now - a->began_ns;
     if (g->has_cpu_clock && passed) s->cpu = (double)used / (double)passed;
+    if (!a->heard) return;
     rpp_whereabouts *w = atomic_load(&whereabouts);
     if (!w || !rpp_whereabouts_get(w, g->seq, &sighting)) return;
     s->age_ns = now > sighting.at_ns ? now - sighting.at_ns : 1;
@@ -255,8 +264,8 @@ static void say_why_not(const asking *a, const rb_rpp_seen *known, char *why, si
     }
     if (!a->heard) {
         snprintf(why, size,
-                 "no thread came to a safepoint within %u ms; as the process is not sampled, stacks are not known "
-                 "without one",
+                 "no thread came to a safepoint within %u ms: all sleep, or one keeps the GVL; "
+                 "the process is not sampled, so without a safepoint only the kernel knows of its threads",
                  waited_ms);
     } else if (holder) {
         snprintf(why, size,

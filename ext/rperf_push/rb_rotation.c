@@ -87,12 +87,20 @@ static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budge
     return true;
 }
 
+/* Windows of a live view are so short that a method which is seen now and then would be forgotten and named again and again. */
+static bool is_too_early_to_forget(rb_rpp_outlet outlet, uint64_t forgot_ns)
+{
+    return outlet >= RB_RPP_ATTACHED && rb_rpp_capturing.cut_ns - forgot_ns < RPP_NS_PER_S;
+}
+
 /* Frames are released only when no open window can contain them, so all outlets must have moved on. A detached pipeline may still
  * work on its last window. */
 static void note_rotation(rb_rpp_outlet outlet)
 {
     static unsigned moved_on; /* a bit for each */
+    static uint64_t forgot_ns;
     unsigned attached = 0;
+    if (is_too_early_to_forget(outlet, forgot_ns)) return;
     moved_on |= 1u << outlet;
     for (rb_rpp_outlet other = 0; other < RB_RPP_OUTLETS; other++) {
         if (!rb_rpp_outlet_pipeline(other)) continue;
@@ -101,6 +109,7 @@ static void note_rotation(rb_rpp_outlet outlet)
     }
     if (rb_rpp_frames_readers() > attached) return;
     moved_on = 0;
+    forgot_ns = rb_rpp_capturing.cut_ns;
     rb_rpp_frames_next_window();
     for (rb_rpp_outlet each = 0; each < RB_RPP_OUTLETS; each++) {
         if (rb_rpp_outlet_pipeline(each)) rpp_pipeline_want_frames(rb_rpp_outlet_pipeline(each), true);

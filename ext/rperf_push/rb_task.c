@@ -1,6 +1,7 @@
-/* rb_task.c - asks the kernel whether a thread sleeps and which signals it blocks. */
+/* rb_task.c - asks the kernel which threads there are, whether one sleeps, which signals it blocks, and its name. */
 #include "rb_task.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,4 +39,26 @@ void rb_rpp_task_name(pid_t tid, char *name, size_t size)
 {
     read_task_file(tid, "comm", name, size);
     name[strcspn(name, "\n")] = '\0';
+}
+
+/* Ours begin so, and nothing else that is known. */
+static bool is_ours(pid_t tid)
+{
+    static const char prefix[] = "rpp-";
+    char name[32];
+    rb_rpp_task_name(tid, name, sizeof name);
+    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
+size_t rb_rpp_tasks(pid_t *tids, size_t most)
+{
+    size_t count = 0;
+    DIR *directory = opendir("/proc/self/task");
+    if (!directory) return 0;
+    for (const struct dirent *entry; count < most && (entry = readdir(directory));) {
+        pid_t tid = (pid_t)atoi(entry->d_name); /* 0: "." and ".." */
+        if (tid && !is_ours(tid)) tids[count++] = tid;
+    }
+    closedir(directory);
+    return count;
 }

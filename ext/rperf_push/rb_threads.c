@@ -8,12 +8,12 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/stats.h"
+#include "rb_task.h"
 #include "rb_testing.h"
+#include "rb_thread_methods.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>
-/* The kernel's encoding of "CPU clock of the thread with this id" (see clock_getcpuclockid in any C library). */
-#define CPU_CLOCK_OF_TID(tid) ((clockid_t)((~(unsigned)(tid) << 3) | 6u))
 #endif
 
 static uint64_t cpu_clock_of(void *thread);
@@ -35,6 +35,7 @@ void rb_rpp_threads_init(void)
 {
     const char *mn_threads = getenv("RUBY_MN_THREADS");
     share_native_threads = mn_threads && atoi(mn_threads) > 0;
+    rb_rpp_thread_methods_init();
     key = rb_internal_thread_specific_key_create();
     static const struct rb_ractor_local_storage_type unmanaged = {NULL, NULL};
     mark_of_main_ractor = rb_ractor_local_storage_ptr_newkey(&unmanaged);
@@ -252,11 +253,8 @@ static void adopt_existing(rb_rpp_thread *t)
     }
 #if defined(__linux__)
     else if (!share_native_threads) {
-        VALUE tid = rb_funcall(t->thread, rb_intern("native_thread_id"), 0);
-        if (FIXNUM_P(tid)) {
-            t->tid = (pid_t)FIX2LONG(tid);
-            clock_at(t, CPU_CLOCK_OF_TID(t->tid), 0);
-        }
+        t->tid = rb_rpp_thread_native_id(t->thread);
+        if (t->tid) clock_at(t, RB_RPP_CPU_CLOCK_OF_TASK(t->tid), 0);
     }
 #endif
     if (t->ledger.has_cpu_clock) rpp_ledger_clocked(&t->ledger, rb_rpp_thread_cpu_ns(t));
@@ -264,7 +262,7 @@ static void adopt_existing(rb_rpp_thread *t)
 
 void rb_rpp_threads_register_all(uint64_t now_ns)
 {
-    VALUE threads = rb_funcall(rb_cThread, rb_intern("list"), 0);
+    VALUE threads = rb_rpp_thread_list();
     for (long i = 0; i < RARRAY_LEN(threads); i++) {
         VALUE thread = RARRAY_AREF(threads, i);
         if (rb_rpp_thread_of(thread)) continue;
@@ -284,6 +282,7 @@ size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most)
         into[count++] = (rb_rpp_glimpse){.seq = t->seq,
                                          .tid = t->tid,
                                          .ready_ns = atomic_load(&t->ledger.asked_ns),
+                                         .resumed_ns = atomic_load(&t->resumed_ns),
                                          .cpu_clock = t->cpu_clock,
                                          .has_cpu_clock = t->ledger.has_cpu_clock};
     }

@@ -26,8 +26,8 @@ typedef enum rb_rpp_outlet {
     RB_RPP_ON_DEMAND,                  /* the program's own start */
     RB_RPP_RECORDED,                   /* that of `rperf-push record` */
     RB_RPP_SIDE,                       /* whoever looks in from within the process; the first of four */
-    RB_RPP_ATTACHED = RB_RPP_SIDE + 4, /* whoever looks in from outside */
-    RB_RPP_OUTLETS
+    RB_RPP_ATTACHED = RB_RPP_SIDE + 4, /* whoever looks in from outside; the first of four */
+    RB_RPP_OUTLETS = RB_RPP_ATTACHED + 4
 } rb_rpp_outlet;
 
 typedef struct rb_rpp_thread {
@@ -101,8 +101,8 @@ uint64_t rb_rpp_thread_cpu_ns(rb_rpp_thread *thread);
 /* What can be told of a thread without the GVL: each number for itself, as of a moment ago. */
 typedef struct rb_rpp_glimpse {
     uint32_t seq;
-    pid_t tid; /* 0: not known */
-    uint64_t ready_ns;
+    pid_t tid;                     /* 0: not known */
+    uint64_t ready_ns, resumed_ns; /* 0: it is not ready; not known */
     clockid_t cpu_clock;
     bool has_cpu_clock;
 } rb_rpp_glimpse;

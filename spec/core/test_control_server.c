@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -414,6 +415,15 @@ TEST(nothing_that_peers_do_hangs_or_grows_it)
 
 /* --- what the world does -------------------------------------------------------------------------------------------- */
 
+static void leave_dead_socket(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_INT(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    close(listener);
+}
+
 TEST(takes_away_what_dead_processes_left)
 {
     char dead[128], other[128], live[128];
@@ -422,13 +432,7 @@ TEST(takes_away_what_dead_processes_left)
     snprintf(dead, sizeof dead, "%s/999999.sock", folder);
     snprintf(other, sizeof other, "%s/notes.sock", folder);
     const char *const left[] = {dead, other};
-    for (int i = 0; i < 2; i++) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        snprintf(address.sun_path, sizeof address.sun_path, "%s", left[i]);
-        int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-        CHECK_INT(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-        close(listener);
-    }
+    for (int i = 0; i < 2; i++) leave_dead_socket(left[i]);
     rpp_control_socket own;
     char why[RPP_CONTROL_WHY_MAX];
     pid_t child = fork(); /* has a name of its own in the folder, and sweeps */
@@ -486,6 +490,102 @@ TEST(a_name_that_is_taken_gets_the_pid_behind_it)
     expect_hello(two);
     rpp_control_server_stop(one);
     stop(two);
+}
+
+/* It may be about to put its own there. */
+TEST(leaves_a_dead_socket_to_the_process_that_has_the_folder)
+{
+    char place[128], beside[128], why[RPP_CONTROL_WHY_MAX] = "";
+    rpp_control_socket first, second;
+    begin();
+    snprintf(place, sizeof place, "%s/app.sock", folder);
+    snprintf(beside, sizeof beside, "%s/app-%ld.sock", folder, (long)getpid());
+    leave_dead_socket(place);
+    int lock = open(folder, O_RDONLY | O_CLOEXEC);
+    CHECK_INT(flock(lock, LOCK_EX), 0);
+    CHECK_OK(rpp_control_socket_open(&first, place, why));
+    CHECK_STR(first.path, beside);
+    CHECK_INT(flock(lock, LOCK_UN), 0);
+    CHECK_OK(rpp_control_socket_open(&second, place, why));
+    CHECK_STR(second.path, place);
+    const rpp_control_socket *const both[] = {&first, &second};
+    for (int i = 0; i < 2; i++) {
+        int peer = connect_to(both[i]->path);
+        CHECK(peer >= 0);
+        close(peer);
+    }
+    close(lock);
+    rpp_control_socket_close(&first);
+    rpp_control_socket_close(&second);
+    CHECK_INT(rmdir(folder), 0);
+}
+
+static pid_t pid_of(int peer)
+{
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    return getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 ? credentials.pid : -1;
+}
+
+/* Others look whether it is alive, and so fill its backlog. */
+static bool hears_itself(const rpp_control_socket *own)
+{
+    bool heard = false;
+    for (int peer; (peer = rpp_control_socket_accept(own)) >= 0; close(peer)) heard |= pid_of(peer) == getpid();
+    return heard;
+}
+
+static bool reaches_itself(const rpp_control_socket *own)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", own->path);
+    int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool heard = false;
+    while (!heard && connect(peer, (struct sockaddr *)&address, sizeof address) != 0) {
+        if (errno != EAGAIN) break;
+        heard = hears_itself(own);
+    }
+    heard |= hears_itself(own);
+    close(peer);
+    return heard;
+}
+
+/* Each second time it dies, and leaves its path to the others. */
+static int take_one_name_often(const char *place)
+{
+    rpp_control_socket own;
+    char why[RPP_CONTROL_WHY_MAX];
+    for (int i = 0; i < 200; i++) {
+        if (rpp_control_socket_open(&own, place, why) != RPP_OK) return fprintf(stderr, "%s\n", why), 1;
+        for (int look = 0; look < 3; look++) {
+            if (!reaches_itself(&own)) return fprintf(stderr, "%s leads to another process\n", own.path), 1;
+        }
+        if (i % 2) rpp_control_socket_close(&own);
+        rpp_control_descriptor_close(&own.listening);
+    }
+    return 0;
+}
+
+TEST(many_processes_want_one_name_at_once)
+{
+    char place[128], path[128];
+    begin();
+    snprintf(place, sizeof place, "%s/app.sock", folder);
+    enum { PROCESSES = 8 };
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] == 0) _exit(take_one_name_often(place));
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        CHECK_INT(waitpid(children[i], &status, 0), children[i]);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        snprintf(path, sizeof path, "%s/app-%ld.sock", folder, (long)children[i]);
+        unlink(path);
+    }
+    unlink(place);
+    CHECK_INT(rmdir(folder), 0);
 }
 
 /* As daemons do. The number now belongs to another file, which must be left alone. */

@@ -7,6 +7,7 @@ require "rperf_push/cli/page_server"
 require "rperf_push/page_app"
 require "net/http"
 require_relative "../support/chromium"
+require_relative "../support/held_port"
 require_relative "../support/listening_process"
 
 # The page that grows while processes run: what it draws is what they did, and where they are.
@@ -137,6 +138,47 @@ RSpec.describe "rperf-push live" do
     end
   end
 
+  it "shows processes that are named, and those of a service beside them" do
+    named, one = working, working(service: "shop")
+    live(named.pid.to_s, one.pid.to_s, "--service", "shop") do |url|
+      browser.show(url, view: "table", value: "cpu")
+      until_recorded(named, one)
+      expect(browser.run("document.title")).to include("shop, process #{named.pid}, #{one.pid}, live")
+      burnt = [named, one].sum { |program| burn(program, "first") }
+      browser.until_true("what both burnt") { total("Worker#first").to_f > burnt * 0.7 }
+      expect(total("Worker#first")).to be < burnt * 1.2 # nobody is followed twice
+    end
+  end
+
+  it "shows a Puma cluster as one, each worker with its threads" do
+    File.write("#{tmpdir}/puma.rb", "workers 2\nthreads 2, 2\npreload_app!\n")
+    File.write("#{tmpdir}/config.ru", <<~RUBY)
+      require "rperf_push"
+      RperfPush.configure!
+      class Site
+        def answer(began) = (nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) - began < 0.3)
+        def call(_) = [200, {}, [answer(Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)).inspect, Process.pid.to_s]]
+      end
+      run Site.new
+    RUBY
+    server = HeldPort.new
+    settings = { **env, **ListeningProcess::PROFILED, "RPERF_PUSH_DIRECTORY" => "#{tmpdir}/profiles", "RPERF_PUSH_APPLICATION_NAME" => "cluster" }
+    pid = Process.spawn(settings, RbConfig.ruby, "-I", RubyProgram::LIB, "-S", "puma", "-C", "#{tmpdir}/puma.rb", "-b", "tcp://127.0.0.1:#{server}",
+                        "#{tmpdir}/config.ru", out: "#{tmpdir}/puma.log", err: "#{tmpdir}/puma.log")
+    wait_until("the cluster", timeout: 60) { Dir["#{sockets}/*.sock"].size == 3 && TCPSocket.new("127.0.0.1", server.number).close.nil? rescue nil }
+    live("--service", "cluster") do |url|
+      browser.show(url, view: "table", value: "cpu")
+      answers = Array.new(8) { Thread.new { Net::HTTP.get(URI("http://127.0.0.1:#{server}/")) } }.map(&:value)
+      workers = answers.map { |answer| answer[/\d+\z/] }.uniq
+      browser.until_true("what the workers burnt") { total("Site#answer").to_f > 8 * 300 * 0.7 }
+      expect(total("Site#answer")).to be < 8 * 300 * 1.3
+      browser.show(url, view: "flame", value: "cpu", tagroot: "%pid")
+      workers.each { |worker| browser.until_true("the worker #{worker}") { browser.boxes.key?("[%pid: #{worker}]") } }
+    end
+  ensure
+    Process.kill(:TERM, pid) && Process.wait(pid) if pid
+  end
+
   it "ends its session in the process when the command ends, and says so on the page" do
     program = working
     live(program.pid.to_s) do |url|
@@ -153,8 +195,7 @@ RSpec.describe "rperf-push live" do
   end
 
   it "says in a line what is wrong" do
-    { [] => "live needs the pid of a process, or --service NAME; rperf-push ps lists both", ["--service", "x", "1"] => "live takes pids or --service, not both",
-      ["--interval", "9", "1"] => "live: interval must be from 0.05 to 5.0 seconds, got 9", ["x"] => "live: \"x\" is no pid" }.each do |arguments, message|
+    { [] => "live needs the pid of a process, or --service NAME; rperf-push ps lists both", ["--interval", "9", "1"] => "live: interval must be from 0.05 to 5.0 seconds, got 9", ["x"] => "live: \"x\" is no pid" }.each do |arguments, message|
       expect { expect(RperfPush::CLI.run(["live", *arguments])).to eq(1) }.to output("rperf-push: #{message}\n").to_stderr
     end
     expect(rperf_push("live", "--service", "x", env:).to_a).to eq(["", "rperf-push: live: no process of \"x\" listens; rperf-push ps lists those that do\n", 1])

@@ -12,7 +12,7 @@ module RperfPush
       STATE = "view=tree&value=wall" # a thread that waits has no CPU time to be seen by
       LOOK_AGAIN = 2 # seconds, for further processes of a service
 
-      def help = "usage: rperf-push live [OPTIONS] PID... | --service NAME\n#{Options.help("live")}"
+      def help = "usage: rperf-push live [OPTIONS] [PID...] [--service NAME]\n#{Options.help("live")}"
 
       # @return [Integer] the exit status
       def run(arguments)
@@ -20,7 +20,8 @@ module RperfPush
         check(pids)
         interval_ms = (ControlOptions.interval("live", @options[:interval]) * 1000).round
         @feed = LiveFeed.new(frequency: @options[:frequency], mode: "cpu,wall", interval_ms:)
-        @service ? follow_service : pids.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
+        pids.uniq.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
+        follow_service if @service
         app = PageApp.new(title(pids), -> { [] }, state: STATE, source: true, live: { feed: @feed, interval_ms: })
         Showing.serve("live", app, @options)
         0
@@ -31,10 +32,9 @@ module RperfPush
       def check(pids)
         @service = @options[:service]
         raise Mistake, "live needs the pid of a process, or --service NAME; rperf-push ps lists both" if pids.empty? && !@service
-        raise Mistake, "live takes pids or --service, not both" if pids.any? && @service
       end
 
-      def title(pids) = "#{@service || "process #{pids.join(", ")}"}, live"
+      def title(pids) = "#{[*@service, *("process #{pids.join(", ")}" if pids.any?)].join(", ")}, live"
 
       # Workers come and go.
       def follow_service

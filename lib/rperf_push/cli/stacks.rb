@@ -7,7 +7,9 @@ module RperfPush
   module CLI
     # rperf-push stacks: where every thread of a process is now.
     class Stacks
-      STATES = { "running" => "running", "waiting" => "waiting for the GVL", "blocked" => "blocked", "unknown" => "state not known" }.freeze
+      STATES = { "running" => "running", "waiting" => "waiting for the GVL", "blocked" => "blocked",
+                 "asleep" => "asleep (blocked, or waiting for the GVL)", "awake" => "on a processor, or ready for one",
+                 "unknown" => "state not known" }.freeze
 
       def help = "usage: rperf-push stacks [OPTIONS] PID\n#{Options.help("stacks")}"
 

@@ -44,9 +44,8 @@ module RperfPush
       def interactive? = $stdin.tty? && $stdout.tty?
 
       def watch(client)
-        client.connect("record", frequency: @options[:frequency], mode: "cpu,wall", interval_ms: (@interval * 1000).round) do |stream|
-          Attachment.new(stream).each { |window| turn(window) }
-        end
+        request = { frequency: @options[:frequency], mode: "cpu,wall", interval_ms: (@interval * 1000).round, gzip: 0 }
+        client.connect("record", **request) { |stream| Attachment.new(stream).each { |window| turn(window) } }
       end
 
       # @return [:stop, nil]

@@ -17,7 +17,7 @@
 
 #define RPP_CONTROL_HEAD_BYTES 5
 #define RPP_CONTROL_DOCUMENT   'J' /* JSON */
-#define RPP_CONTROL_PROFILE    'P' /* pprof, gzip */
+#define RPP_CONTROL_PROFILE    'P' /* pprof */
 #define RPP_CONTROL_REFUSAL    'E' /* one line with the reason; the last message */
 #define RPP_CONTROL_END        'Z' /* the end of the stream */
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,9 +16,10 @@
 #include "base/directory_files.h"
 #include "base/errno_text.h"
 
-#define BACKLOG     16
-#define ENTRIES_MAX 4096 /* of a folder; more are ignored */
-#define SUFFIX      ".sock"
+#define BACKLOG            16
+#define ENTRIES_MAX        4096 /* of a folder; more are ignored */
+#define SUFFIX             ".sock"
+#define FOLDER_PATIENCE_MS 250
 
 /* --- descriptors --- */
 
@@ -133,6 +135,40 @@ static rpp_status make_folder(const char *folder, bool must_be_ours, char why[RP
     return RPP_OK;
 }
 
+static void folder_of(const char *path, char folder[RPP_CONTROL_PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    if (slash && slash != path) {
+        snprintf(folder, RPP_CONTROL_PATH_MAX, "%.*s", (int)(slash - path), path);
+    } else {
+        snprintf(folder, RPP_CONTROL_PATH_MAX, "%s", slash ? "/" : ".");
+    }
+}
+
+/* Whoever removes sockets does so alone: between a look at a dead one and its removal, another process could put its own there. False:
+ * another process has the folder. Where folders have no locks, it goes on without. */
+static bool lock_folder(const char *folder, int *lock)
+{
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0) return true;
+    for (int waited_ms = 0; flock(*lock, LOCK_EX | LOCK_NB) != 0; waited_ms++) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return true;
+        if (waited_ms == FOLDER_PATIENCE_MS) {
+            close(*lock);
+            return false;
+        }
+        usleep(1000);
+    }
+    return true;
+}
+
+static void unlock_folder(int lock)
+{
+    if (lock < 0) return;
+    flock(lock, LOCK_UN); /* a process forked in between also has it open */
+    close(lock);
+}
+
 /* True if a process listens there, even if its backlog is full. */
 static bool is_listened_to(const char *path)
 {
@@ -151,7 +187,13 @@ static bool is_socket(const char *path)
     return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/* A socket is stale if its process is dead, so that nothing listens there. */
+static bool is_another_file(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
+}
+
+/* A socket is stale if its process is dead, so that nothing listens there. With the folder locked. */
 static void remove_if_stale(const char *path)
 {
     if (is_socket(path) && !is_listened_to(path)) unlink(path);
@@ -164,7 +206,7 @@ static bool is_named_after_pid(const char *name)
     return digits && strcmp(name + digits, SUFFIX) == 0;
 }
 
-static void sweep(const char *folder)
+static void sweep_locked(const char *folder)
 {
     DIR *directory = opendir(folder);
     if (!directory) return;
@@ -175,6 +217,14 @@ static void sweep(const char *folder)
         if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < sizeof path) remove_if_stale(path);
     }
     closedir(directory);
+}
+
+static void sweep(const char *folder)
+{
+    int lock;
+    if (!lock_folder(folder, &lock)) return;
+    sweep_locked(folder);
+    unlock_folder(lock);
 }
 
 static rpp_status path_in(const char *folder, bool must_be_ours, char *path, char why[RPP_CONTROL_WHY_MAX])
@@ -190,16 +240,17 @@ static rpp_status path_of_name(const char *place, char *path, char why[RPP_CONTR
 {
     char folder[RPP_CONTROL_PATH_MAX];
     int length = snprintf(path, RPP_CONTROL_PATH_MAX, "%s", place);
-    remove_if_stale(place);
-    if (is_socket(place)) {
-        int stem = (int)(strlen(place) - strlen(SUFFIX));
-        length = snprintf(path, RPP_CONTROL_PATH_MAX, "%.*s-%ld" SUFFIX, stem, place, (long)getpid());
-    }
-    if (length < 0 || length >= RPP_CONTROL_PATH_MAX) return refuse(why, place, "is too long a path for a socket");
-    const char *slash = strrchr(place, '/');
-    if (!slash || slash == place) return RPP_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - place), place);
+    if (length >= RPP_CONTROL_PATH_MAX) return refuse(why, place, "is too long a path for a socket");
+    folder_of(path, folder);
     return make_folder(folder, false, why);
+}
+
+/* NAME-PID.sock, because another process listens at NAME.sock. */
+static rpp_status path_beside(const char *place, char *path, char why[RPP_CONTROL_WHY_MAX])
+{
+    int stem = (int)(strlen(place) - strlen(SUFFIX));
+    int length = snprintf(path, RPP_CONTROL_PATH_MAX, "%.*s-%ld" SUFFIX, stem, place, (long)getpid());
+    return length < RPP_CONTROL_PATH_MAX ? RPP_OK : refuse(why, place, "is too long a path for a socket");
 }
 
 static rpp_status choose_path(const char *place, char *path, char why[RPP_CONTROL_WHY_MAX])
@@ -223,6 +274,30 @@ static bool name_before_it_listens(const char *path, char name[RPP_CONTROL_PATH_
     return length > 0 && length < RPP_CONTROL_PATH_MAX;
 }
 
+/* Never in another's place: link fails where something is. */
+static bool move_to(const char *born, const char *path)
+{
+    if (link(born, path) == 0) return unlink(born) == 0;
+    if (errno != EEXIST && access(path, F_OK) != 0) return rename(born, path) == 0; /* a file system without links */
+    errno = EADDRINUSE;
+    return false;
+}
+
+/* The place of a dead socket, or one that is free. */
+static bool take_path(const char *born, const char *path)
+{
+    char folder[RPP_CONTROL_PATH_MAX];
+    int lock;
+    folder_of(path, folder);
+    bool alone = lock_folder(folder, &lock);
+    if (alone) remove_if_stale(path);
+    bool taken = move_to(born, path);
+    int why_not = errno;
+    if (alone) unlock_folder(lock);
+    errno = why_not;
+    return taken;
+}
+
 /* Takes the path only when everything else has worked, so that a path always leads to somebody. */
 static bool put_at(int number, const char *born, const char *path, struct stat *status)
 {
@@ -230,19 +305,15 @@ static bool put_at(int number, const char *born, const char *path, struct stat *
     fchmod(number, 0600); /* the mode that the path is born with, where the system does so */
     unlink(born);         /* of an earlier process with this pid */
     if (bind(number, (struct sockaddr *)&address, sizeof address) != 0) return false;
-    bool done = chmod(born, 0600) == 0 && lstat(born, status) == 0 && listen(number, BACKLOG) == 0;
-    if (done) remove_if_stale(path);
-    if (done && access(path, F_OK) == 0) {
-        errno = EADDRINUSE;
-        done = false;
-    }
-    done = done && rename(born, path) == 0;
+    bool done =
+        chmod(born, 0600) == 0 && lstat(born, status) == 0 && listen(number, BACKLOG) == 0 && take_path(born, path);
     int why_not = errno;
     if (!done) unlink(born);
     errno = why_not;
     return done;
 }
 
+/* RPP_BUSY: another process listened there. */
 static rpp_status listen_at(rpp_control_socket *s, char why[RPP_CONTROL_WHY_MAX])
 {
     char born[RPP_CONTROL_PATH_MAX];
@@ -251,9 +322,10 @@ static rpp_status listen_at(rpp_control_socket *s, char why[RPP_CONTROL_WHY_MAX]
     int number = new_socket();
     if (number < 0) return refuse_with_errno(why, s->path);
     if (!put_at(number, born, s->path, &status)) {
+        bool taken = errno == EADDRINUSE;
         rpp_status refused = refuse_with_errno(why, s->path);
         close(number);
-        return refused;
+        return taken && !is_another_file(s->path) ? RPP_BUSY : refused;
     }
     s->listening = rpp_control_descriptor_of(number);
     s->device = status.st_dev;
@@ -266,21 +338,32 @@ rpp_status rpp_control_socket_open(rpp_control_socket *s, const char *place, cha
     rpp_control_socket opened = {.listening.number = -1};
     rpp_status status = choose_path(place, opened.path, why);
     if (status == RPP_OK) status = listen_at(&opened, why);
-    if (status == RPP_OK) *s = opened;
-    return status;
+    if (status == RPP_BUSY && ends_with(place, SUFFIX)) {
+        status = path_beside(place, opened.path, why);
+        if (status == RPP_OK) status = listen_at(&opened, why);
+    }
+    if (status != RPP_OK) return RPP_IO;
+    *s = opened;
+    return RPP_OK;
 }
 
 void rpp_control_socket_close(rpp_control_socket *s)
 {
+    char folder[RPP_CONTROL_PATH_MAX];
     struct stat status;
+    int lock;
+    folder_of(s->path, folder);
+    /* The socket may look dead already: then another process may be about to replace it. */
+    bool alone = lock_folder(folder, &lock);
     if (lstat(s->path, &status) == 0 && status.st_dev == s->device && status.st_ino == s->inode) unlink(s->path);
+    if (alone) unlock_folder(lock);
     rpp_control_descriptor_close(&s->listening);
 }
 
 rpp_status rpp_control_socket_open_again(rpp_control_socket *s, char why[RPP_CONTROL_WHY_MAX])
 {
     rpp_control_socket_close(s);
-    return listen_at(s, why);
+    return listen_at(s, why) == RPP_OK ? RPP_OK : RPP_IO;
 }
 
 void rpp_control_socket_forget_after_fork(rpp_control_socket *s)

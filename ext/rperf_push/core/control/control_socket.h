@@ -4,6 +4,8 @@
  *   "auto"         PID.sock in $XDG_RUNTIME_DIR/rperf-push, else in rperf-push-UID of $TMPDIR, or /tmp
  *   "NAME.sock"    that path, or NAME-PID.sock if another process already listens there (the parent of a forked child)
  *   another path   PID.sock in that folder
+ *   A path is only taken if it is free or its process is dead. The folder is locked while sockets of dead processes are removed; if
+ *   another process keeps it locked, they stay.
  *   A new folder has mode 0700; the folder of "auto" must have it and must belong to this user. The socket has mode 0600. In addition
  *   the kernel tells which user a peer is.
  *

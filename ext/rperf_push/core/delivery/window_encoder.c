@@ -1,4 +1,4 @@
-/* window_encoder.c - encodes a window as the bytes of a file: gzip pprof, with all labels under their own names. */
+/* window_encoder.c - encodes a window as the bytes of a file: pprof, with all labels under their own names. */
 #include "delivery/window_encoder.h"
 
 #include <stdio.h>
@@ -17,14 +17,16 @@ struct rpp_window_encoder {
     rpp_settings *settings;
     unsigned mode;
     uint32_t frequency;
+    bool gzip;
 };
 
-rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency)
+rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency, bool gzip)
 {
     rpp_window_encoder *encoder = rpp_calloc(1, sizeof *encoder);
     if (!encoder) return NULL;
     encoder->mode = mode;
     encoder->frequency = frequency;
+    encoder->gzip = gzip;
     encoder->settings = rpp_settings_new();
     if (!encoder->settings) {
         rpp_window_encoder_free(encoder);
@@ -61,11 +63,11 @@ rpp_status rpp_window_encoder_encode(const rpp_window_encoder *encoder, const rp
                                  .period_ns = RPP_NS_PER_S / (encoder->frequency ? encoder->frequency : 1),
                                  .comments = comments,
                                  .settings = encoder->settings};
-    rpp_gzip_sink *gzip = rpp_gzip_sink_new(&into->sink, GZIP_LEVEL);
-    if (!gzip) return RPP_NO_MEMORY;
+    rpp_gzip_sink *gzip = encoder->gzip ? rpp_gzip_sink_new(&into->sink, GZIP_LEVEL) : NULL;
+    if (encoder->gzip && !gzip) return RPP_NO_MEMORY;
     rpp_status status = rpp_pprof_encode(profile, 0, rpp_profile_row_count(profile), names, &options, 0,
-                                         rpp_gzip_sink_as_sink(gzip), &totals);
-    if (status == RPP_OK) status = rpp_gzip_sink_finish(gzip);
+                                         gzip ? rpp_gzip_sink_as_sink(gzip) : &into->sink, &totals);
+    if (gzip && status == RPP_OK) status = rpp_gzip_sink_finish(gzip);
     rpp_gzip_sink_free(gzip);
     *samples = totals.samples;
     return status;

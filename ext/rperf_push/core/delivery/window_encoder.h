@@ -1,4 +1,4 @@
-/* window_encoder.h - encodes a window as the bytes of a file: gzip pprof, with all labels under their own names.
+/* window_encoder.h - encodes a window as the bytes of a file: pprof, with all labels under their own names.
  *
  * Threads    one at a time.
  * Ownership  the encoder borrows the profile and the names during a call; the caller owns the buffer.
@@ -6,6 +6,7 @@
 #ifndef RPP_WINDOW_ENCODER_H
 #define RPP_WINDOW_ENCODER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/byte_sink.h"
@@ -15,8 +16,8 @@
 
 typedef struct rpp_window_encoder rpp_window_encoder;
 
-/* `mode` consists of RPP_MODE_* bits. NULL if out of memory. */
-rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency);
+/* `mode` consists of RPP_MODE_* bits; with `gzip` the bytes are compressed. NULL if out of memory. */
+rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency, bool gzip);
 void rpp_window_encoder_free(rpp_window_encoder *encoder);
 /* Writes to the buffer. Sets *samples to the number of samples. */
 RPP_NODISCARD rpp_status rpp_window_encoder_encode(const rpp_window_encoder *encoder, const rpp_profile *profile,

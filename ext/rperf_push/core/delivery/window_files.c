@@ -24,7 +24,7 @@ rpp_window_files *rpp_window_files_new(const char *directory, unsigned mode, uin
     rpp_window_files *files = rpp_calloc(1, sizeof *files);
     if (!files) return NULL;
     files->directory = rpp_strdup(directory);
-    files->encoder = rpp_window_encoder_new(mode, frequency);
+    files->encoder = rpp_window_encoder_new(mode, frequency, true);
     if (files->directory && files->encoder) return files;
     rpp_window_files_free(files);
     return NULL;

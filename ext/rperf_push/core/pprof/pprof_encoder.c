@@ -1,7 +1,7 @@
 /* pprof_encoder.c - the writing pass: writes the numbered profile as a Profile message, through nanopb into a sink.
  *
- * nanopb calls back for every list. The callbacks point into the index, and nothing of the message is kept. The rows are
- * in the top-level message, whose callbacks run once, so they can count the totals.
+ * nanopb calls back for every list. The callbacks point into the index, write the messages of their list by hand (pprof_wire.h), and
+ * keep nothing. The rows are in the top-level message, whose callbacks run once, so they can count the totals.
  */
 #include "pprof/pprof_encoder.h"
 
@@ -11,13 +11,12 @@
 #include "base/alloc.h"
 #include "pprof/pprof_index.h"
 #include "pprof/pprof_sample.h"
+#include "pprof/pprof_wire.h"
 #include "profile.pb.h"
 
 typedef perftools_profiles_Profile profile_message;
 typedef perftools_profiles_ValueType value_type_message;
 typedef perftools_profiles_Mapping mapping_message;
-typedef perftools_profiles_Location location_message;
-typedef perftools_profiles_Function function_message;
 
 #define MAPPING_ID 1
 
@@ -66,12 +65,6 @@ static bool write_bytes(pb_ostream_t *stream, const pb_field_t *field, const voi
     return pb_encode_tag_for_field(stream, field) && pb_encode_string(stream, bytes, length);
 }
 
-static bool write_message(pb_ostream_t *stream, const pb_field_t *field, const pb_msgdesc_t *fields,
-                          const void *message)
-{
-    return pb_encode_tag_for_field(stream, field) && pb_encode_submessage(stream, fields, message);
-}
-
 static bool write_samples(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
 {
     writing_pass *writing = *context;
@@ -90,14 +83,22 @@ static bool write_samples(pb_ostream_t *stream, const pb_field_t *field, void *c
     return true;
 }
 
+/* Of a location or a function: some numbers, none of them longer than 32 bits, and one message in it. */
+#define MAX_SMALL (2 * RPP_WIRE_ROOM + 5 * (1 + RPP_WIRE_VARINT32))
+
 static bool write_locations(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
 {
     const rpp_pprof_index *index = ((const writing_pass *)*context)->index;
+    uint8_t bytes[MAX_SMALL], *const content = bytes + RPP_WIRE_ROOM;
     for (size_t i = 0; i < index->location_count; i++) {
-        location_message location = {.id = i + 1, .mapping_id = MAPPING_ID, .line_count = 1};
-        location.line[0].function_id = index->locations[i].function;
-        location.line[0].line = index->locations[i].line;
-        if (!write_message(stream, field, perftools_profiles_Location_fields, &location)) return false;
+        uint8_t *line = rpp_wire_number(content, perftools_profiles_Location_id_tag, i + 1);
+        line = rpp_wire_number(line, perftools_profiles_Location_mapping_id_tag, MAPPING_ID);
+        uint8_t *const of_line = line + RPP_WIRE_ROOM;
+        uint8_t *end = rpp_wire_number(of_line, perftools_profiles_Line_function_id_tag, index->locations[i].function);
+        end = rpp_wire_number(end, perftools_profiles_Line_line_tag, index->locations[i].line);
+        end = rpp_wire_close(line, perftools_profiles_Location_line_tag, of_line, end);
+        end = rpp_wire_close(bytes, field->tag, content, end);
+        if (!pb_write(stream, bytes, (size_t)(end - bytes))) return false;
     }
     return true;
 }
@@ -105,11 +106,15 @@ static bool write_locations(pb_ostream_t *stream, const pb_field_t *field, void 
 static bool write_functions(pb_ostream_t *stream, const pb_field_t *field, void *const *context)
 {
     const rpp_pprof_index *index = ((const writing_pass *)*context)->index;
+    uint8_t bytes[MAX_SMALL], *const content = bytes + RPP_WIRE_ROOM;
     for (size_t i = 0; i < index->function_count; i++) {
         const rpp_pprof_function *known = &index->functions[i];
-        function_message function = {
-            .id = i + 1, .name = known->name, .filename = known->path, .start_line = known->frame->first_line};
-        if (!write_message(stream, field, perftools_profiles_Function_fields, &function)) return false;
+        uint8_t *end = rpp_wire_number(content, perftools_profiles_Function_id_tag, i + 1);
+        end = rpp_wire_number(end, perftools_profiles_Function_name_tag, known->name);
+        end = rpp_wire_number(end, perftools_profiles_Function_filename_tag, known->path);
+        end = rpp_wire_number(end, perftools_profiles_Function_start_line_tag, known->frame->first_line);
+        end = rpp_wire_close(bytes, field->tag, content, end);
+        if (!pb_write(stream, bytes, (size_t)(end - bytes))) return false;
     }
     return true;
 }

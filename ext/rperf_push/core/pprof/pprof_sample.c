@@ -3,88 +3,58 @@
 
 #include <string.h>
 
+#include "pprof/pprof_wire.h"
 #include "profile.pb.h"
 
-#define MAX_VARINT32 5u
-#define MAX_VARINT64 10u
 /* Tag and length of a label; tag and place of its key; tag and number, and tag and place of its unit. A text needs less. */
-#define MAX_LABEL    (2 + (1 + MAX_VARINT32) + (1 + MAX_VARINT64) + (1 + MAX_VARINT32))
+#define MAX_LABEL (2 + (1 + RPP_WIRE_VARINT32) + (1 + RPP_WIRE_VARINT64) + (1 + RPP_WIRE_VARINT32))
 /* Tags and lengths of the packed lists, the values, thread_seq and state. */
-#define MAX_REST     (2 * (1 + MAX_VARINT64) + RPP_PPROF_MAX_VALUES * MAX_VARINT64 + 2 * MAX_LABEL)
+#define MAX_REST  (2 * (1 + RPP_WIRE_VARINT64) + RPP_PPROF_MAX_VALUES * RPP_WIRE_VARINT64 + 2 * MAX_LABEL)
 
 typedef perftools_profiles_Label label_message; /* its zero values are not written */
 
 size_t rpp_pprof_sample_max_bytes(const rpp_pprof_index *index)
 {
     /* A leaf frame for the state, and one for a stack without visible frames. */
-    return MAX_REST + ((size_t)index->deepest + 2) * MAX_VARINT32 + index->labels.longest * MAX_LABEL;
+    return MAX_REST + ((size_t)index->deepest + 2) * RPP_WIRE_VARINT32 + index->labels.longest * MAX_LABEL;
 }
-
-/* A branchless form was measured: no faster. */
-static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7) *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-static uint8_t *put_tag(uint8_t *at, uint32_t field, pb_wire_type_t type)
-{
-    return put_varint(at, field << 3 | (uint32_t)type);
-}
-
-static uint8_t *put_number(uint8_t *at, uint32_t field, uint64_t value)
-{
-    return value ? put_varint(put_tag(at, field, PB_WT_VARINT), value) : at;
-}
-
-/* Puts tag and length before what was written at `content`, for which `room` bytes were left. */
-static uint8_t *close_list(uint8_t *start, uint32_t field, const uint8_t *content, const uint8_t *end)
-{
-    size_t length = (size_t)(end - content);
-    uint8_t *at = put_varint(put_tag(start, field, PB_WT_STRING), length);
-    memmove(at, content, length);
-    return at + length;
-}
-
-#define LIST_ROOM (1 + MAX_VARINT32)
 
 static uint8_t *put_locations(uint8_t *start, const rpp_pprof_index *index, const rpp_pprof_options *options,
                               const rpp_row *row)
 {
-    uint8_t *content = start + LIST_ROOM, *at = content;
+    uint8_t *content = start + RPP_WIRE_ROOM, *at = content;
     if (options->vm_state_frames && rpp_state_frame(row->state)) {
-        at = put_varint(at, index->synthetic_ids[rpp_state_frame(row->state)]);
+        at = rpp_wire_varint(at, index->synthetic_ids[rpp_state_frame(row->state)]);
     }
     uint32_t depth;
     const uint32_t *locations = rpp_stack_table_get(rpp_profile_stacks(index->profile), row->stack, &depth);
     const uint8_t *before = at;
     for (uint32_t i = 0; i < depth; i++) {
         uint32_t id = index->location_ids[locations[i]];
-        if (id != RPP_PPROF_HIDDEN) at = put_varint(at, id);
+        if (id != RPP_PPROF_HIDDEN) at = rpp_wire_varint(at, id);
     }
     /* Without a location, viewers would not show the weight. */
-    if (at == before) at = put_varint(at, index->synthetic_ids[RPP_FRAME_UNKNOWN]);
-    return close_list(start, perftools_profiles_Sample_location_id_tag, content, at);
+    if (at == before) at = rpp_wire_varint(at, index->synthetic_ids[RPP_FRAME_UNKNOWN]);
+    return rpp_wire_close(start, perftools_profiles_Sample_location_id_tag, content, at);
 }
 
 static uint8_t *put_values(uint8_t *start, const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row)
 {
-    uint8_t *content = start + LIST_ROOM, *at = content;
+    uint8_t *content = start + RPP_WIRE_ROOM, *at = content;
     int64_t values[RPP_PPROF_MAX_VALUES];
     size_t count = rpp_pprof_values_of(options, index->rows, row, values);
-    for (size_t i = 0; i < count; i++) at = put_varint(at, (uint64_t)values[i]);
-    return close_list(start, perftools_profiles_Sample_value_tag, content, at);
+    for (size_t i = 0; i < count; i++) at = rpp_wire_varint(at, (uint64_t)values[i]);
+    return rpp_wire_close(start, perftools_profiles_Sample_value_tag, content, at);
 }
 
 static uint8_t *put_label(uint8_t *start, label_message label)
 {
     uint8_t *content = start + 2, *at = content;
-    at = put_number(at, perftools_profiles_Label_key_tag, (uint64_t)label.key);
-    at = put_number(at, perftools_profiles_Label_str_tag, (uint64_t)label.str);
-    at = put_number(at, perftools_profiles_Label_num_tag, (uint64_t)label.num);
-    at = put_number(at, perftools_profiles_Label_num_unit_tag, (uint64_t)label.num_unit);
-    return close_list(start, perftools_profiles_Sample_label_tag, content, at);
+    at = rpp_wire_number(at, perftools_profiles_Label_key_tag, (uint64_t)label.key);
+    at = rpp_wire_number(at, perftools_profiles_Label_str_tag, (uint64_t)label.str);
+    at = rpp_wire_number(at, perftools_profiles_Label_num_tag, (uint64_t)label.num);
+    at = rpp_wire_number(at, perftools_profiles_Label_num_unit_tag, (uint64_t)label.num_unit);
+    return rpp_wire_close(start, perftools_profiles_Sample_label_tag, content, at);
 }
 
 static uint8_t *put_text_label(uint8_t *at, rpp_pprof_label label)
