@@ -17,7 +17,9 @@ module RperfPush
     TYPES = {
       "index.html" => "text/html; charset=utf-8", "page.js" => "text/javascript; charset=utf-8", "page.css" => "text/css; charset=utf-8"
     }.freeze
-    POLICY = "default-src 'none'; script-src %s; style-src %s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'"
+    # The thread that reads files is a blob: nothing is fetched for it, and its policy is the page's.
+    POLICY = "default-src 'none'; script-src %s; style-src %s; connect-src %s; worker-src blob:; img-src data:; " \
+             "base-uri 'none'; form-action 'none'"
     SERVED_POLICY = "#{format(POLICY, *["'self'"] * 3)}; frame-ancestors 'none'".freeze
     GZIP = "\x1F\x8B".b
 

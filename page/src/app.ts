@@ -1,17 +1,18 @@
 import type { Profile } from "./data/profile";
 import { droppedSource, type Source } from "./data/source";
 import { Model } from "./model";
-import { Controls } from "./parts/controls";
+import { CLEARED, Controls } from "./parts/controls";
 import { h } from "./parts/dom";
 import { LiveBar } from "./parts/live_bar";
 import { VIEWS, Store, type State, type View } from "./parts/state";
+import { Steps } from "./parts/steps";
 import { callersView } from "./views/callers";
 import { flameView } from "./views/flame";
 import { sourceView } from "./views/source";
 import { tableView } from "./views/table";
 import { tagsView } from "./views/tags";
 import { timelineView } from "./views/timeline";
-import { treeView } from "./views/tree";
+import { treeView, type Place } from "./views/tree";
 import type { Shown } from "./views/view";
 
 const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
@@ -20,7 +21,7 @@ const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
 const TITLES: Record<View, string> = {
   flame: "Flame graph", table: "Top", callers: "Callers", tree: "Tree", tags: "Tags", timeline: "Timeline", source: "Source",
 };
-const KEYS = "Keys: 1 to 7 views, / search, i icicle, d light or dark, arrows move, Enter zooms or opens, Escape zooms out, ? this";
+const KEYS = "Keys: 1 to 7 views, / search, i icicle, d light or dark, arrows move, Enter zooms or opens, Escape zooms out, comma and full stop: the snapshot before, the next, ? this";
 const LIVE_KEYS = "; p pause or go on, x clear";
 const THEMES: Record<State["theme"], State["theme"]> = { "": "dark", dark: "light", light: "" };
 
@@ -35,9 +36,10 @@ export class App {
   private readonly problems = h("div", { class: "problems", role: "alert" });
   private model: Model | null = null;
   private filters: Controls | null = null;
+  private steps: Steps | null = null;
   private bar: LiveBar | null = null;
   private held = false; // a pointer is down: what it is over must not be drawn anew
-  private readonly place = { opened: new Set<string>(), here: "" };
+  private readonly place: Place = { opened: new Set(), here: "" };
 
   constructor(private source: Source) {
     this.store = new Store(source.manifest.state ?? "", () => this.draw());
@@ -52,9 +54,14 @@ export class App {
     addEventListener("resize", () => this.draw());
     addEventListener("pointerdown", () => (this.held = true), { capture: true });
     for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => (this.held = false), { capture: true });
-    addEventListener("dragover", (event) => event.preventDefault());
-    addEventListener("drop", (event) => {
+    const dropping = (over: boolean) => (event: DragEvent) => {
       event.preventDefault();
+      document.body.classList.toggle("dropping", over);
+    };
+    addEventListener("dragover", dropping(true));
+    addEventListener("dragleave", dropping(false));
+    addEventListener("drop", (event) => {
+      dropping(false)(event);
       void this.open([...(event.dataTransfer?.files ?? [])]);
     });
   }
@@ -67,7 +74,13 @@ export class App {
     this.bar = this.source.live ? new LiveBar(this.source.live, this.store) : null;
     if (this.bar) this.tabs.before(this.bar.element);
     this.panel.replaceChildren(h("p", {}, this.expected()));
-    await this.source.start((profile) => this.show(profile), (message) => this.problems.append(h("p", {}, message)));
+    const { source } = this;
+    const ours = <Told>(tell: (told: Told) => void) => (told: Told) => source === this.source && tell(told); // another may have been opened
+    await source.start({
+      changed: ours((profile) => this.show(profile)),
+      failed: ours((message) => this.problems.append(h("p", {}, message))),
+      reading: ours((name) => (this.status.textContent = `${name} is read`)),
+    });
   }
 
   private expected(): string {
@@ -77,9 +90,11 @@ export class App {
 
   private async open(files: File[]): Promise<void> {
     if (files.length === 0) return;
-    this.source.live?.stop();
+    this.source.stop();
     this.source = droppedSource(files);
-    this.store.set({ zoom: [], range: "", method: "", compare: "", value: "" });
+    this.model = null;
+    this.controls.replaceChildren();
+    this.store.set({ ...CLEARED, method: "", compare: "", base: "", target: "", value: "" });
     await this.start();
   }
 
@@ -93,9 +108,10 @@ export class App {
       this.model.refresh();
       if (!this.held && !this.choosing()) this.draw(true);
     } else {
-      this.model = new Model(profile, () => this.source.live?.positions().map(({ sample }) => sample) ?? []);
+      this.model = new Model(profile, this.source.live);
       this.filters = new Controls(this.model, this.store);
-      this.controls.replaceChildren(this.filters.element);
+      this.steps = new Steps(this.model, this.store);
+      this.controls.replaceChildren(this.filters.element, this.steps.element);
       this.draw();
     }
     this.bar?.update(this.model);
@@ -116,8 +132,8 @@ export class App {
       (tab as HTMLElement).tabIndex = chosen ? 0 : -1;
     }
     if (!this.model) return;
-    this.filters?.update();
-    if (!this.source.live) this.place.opened.clear();
+    this.filters?.update(again);
+    this.steps?.update();
     let quiet = again;
     const say = (text: string) => {
       if (!quiet) this.status.textContent = text;
@@ -156,6 +172,7 @@ export class App {
     else if (event.key === "/") this.filters?.searchFor();
     else if (event.key === "i") this.turn();
     else if (event.key === "d") this.dye();
+    else if (event.key === "," || event.key === ".") this.steps?.move(event.key === "." ? 1 : -1);
     else if (event.key === "p" && this.bar) this.bar.turn();
     else if (event.key === "x" && this.bar) this.bar.clear();
     else if (event.key === "?") this.status.textContent = KEYS + (this.bar ? LIVE_KEYS : "");

@@ -2,6 +2,7 @@ import { callTree, type CallTree, type Question } from "./data/call_tree";
 import type { Filter, Tag } from "./data/filter";
 import type { Profile, ValueType } from "./data/profile";
 import { parseRange, type Comparison } from "./data/sides";
+import type { Live } from "./data/source";
 import { Timeline } from "./data/timeline";
 import type { State } from "./parts/state";
 
@@ -11,20 +12,25 @@ export class Model {
   private tree: CallTree | null = null;
   private treeKey = "";
 
-  /** @param positions samples: where threads are now */
-  constructor(readonly profile: Profile, private readonly positions: () => Iterable<number> = () => []) {
-    this.timeline = new Timeline(profile);
+  constructor(readonly profile: Profile, private readonly live?: Live) {
+    this.timeline = new Timeline(profile, live !== undefined);
   }
 
   /** The profile has grown. */
   refresh(): void {
-    this.timeline = new Timeline(this.profile);
+    this.timeline = new Timeline(this.profile, this.live !== undefined);
     this.tree = null;
   }
 
   typeIndex(state: State): number {
-    const index = (name: string) => this.profile.types.findIndex((type) => type.name === name);
-    return Math.max(index(state.value) >= 0 ? index(state.value) : index(this.profile.defaultType), 0);
+    const chosen = this.valueNames().indexOf(state.value);
+    return Math.max(chosen >= 0 ? chosen : this.profile.types.findIndex(({ name }) => name === this.profile.defaultType), 0);
+  }
+
+  /** What each type is called: files may have one name with several units. */
+  valueNames(): string[] {
+    const { types } = this.profile;
+    return types.map(({ name, unit }) => (types.filter((other) => other.name === name).length > 1 ? `${name} (${unit})` : name));
   }
 
   type(state: State): ValueType {
@@ -42,14 +48,17 @@ export class Model {
     return this.tree;
   }
 
+  /** In a comparison what it is about: the target. */
   filter(state: State): Filter {
+    const target = this.comparison(state);
     return {
       focus: pattern(state.focus),
       ignore: pattern(state.ignore),
       tagfocus: pattern(state.tagfocus),
       tagignore: state.tagignore.map(tag).filter((one) => one !== null),
       only: state.only.map(tag).filter((one) => one !== null),
-      windows: state.range === "" ? this.timeline.last(state.last) : parseRange(state.range),
+      windows: target?.by === "range" ? null : state.range === "" ? this.timeline.last(state.last) : parseRange(state.range),
+      target,
     };
   }
 
@@ -60,17 +69,16 @@ export class Model {
 
   private question(state: State): Question {
     const comparison = this.comparison(state);
-    const filter = this.filter(state);
     return {
       type: this.typeIndex(state),
-      filter: comparison?.by === "range" ? { ...filter, windows: null } : filter,
+      filter: { ...this.filter(state), target: null },
       grouping: state.group,
       applicationOnly: state.application,
       tagroot: state.tagroot,
       tagleaf: state.tagleaf,
       comparison,
       columnOf: this.timeline.columnOf,
-      positions: this.positions(),
+      positions: this.live?.positions().map(({ sample }) => sample) ?? [],
     };
   }
 }

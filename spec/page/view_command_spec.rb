@@ -48,7 +48,7 @@ RSpec.describe "rperf-push view" do
       browser.until_true("the source") { browser.rows.any? { |row| row.last.include?("source_of_b") } }
       expect(browser.rows.map { |row| row[2] }).to eq(%w[1 2 3])
       expect(browser.rows[1]).to eq(["1.00 ms 100.0 %", "1.00 ms 100.0 %", "2", "  :source_of_b"])
-      expect(browser.requests).to all(start_with(url).or(start_with("data:")).or(start_with("about:")))
+      expect(browser.requests).to all(start_with(url).or(start_with("data:")).or(start_with("about:")).or(start_with("blob:")))
     end
   ensure
     browser&.quit

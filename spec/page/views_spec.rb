@@ -1,24 +1,11 @@
 # frozen_string_literal: true
 
-require "rperf_push"
-require "rperf_push/page"
 require "rperf_push/cli"
-require "tmpdir"
-require_relative "../support/chromium"
+require_relative "../support/profile_page"
 
 # What the page draws is what the file says, as the reports in Ruby read it.
 RSpec.describe "The page" do
-  before(:context) do
-    @browser = Chromium.new
-    @folder = Dir.mktmpdir("page-")
-  end
-
-  after(:context) do
-    @browser&.quit
-    FileUtils.rm_rf(@folder)
-  end
-
-  attr_reader :browser
+  include ProfilePage
 
   pow = ["a.rb", "A#pow", 12]
   main = ["main.rb", "<main>", 1]
@@ -35,18 +22,7 @@ RSpec.describe "The page" do
   data = { mode: :cpu, frequency: 1000, start_time_ns: 1_700_000_000_000_000_000, duration_ns: 10_000_000_000,
            values: { wall: [60_000_000, 20_000_000, 900_000_000, 15_000_000, 5_000_000] }, aggregated_samples: samples, label_sets: sets }
 
-  # @param profiles [Hash{String => Hash, String}] data, or the bytes of a file
-  define_method(:page) do |profiles = { "p.json.gz" => data }, sides: {}, state: nil|
-    entries = profiles.map do |name, content|
-      bytes = content.is_a?(Hash) ? RperfPush::Formats.encode(content, name) : content
-      RperfPush::Page::Entry.new(name, sides[name], -> { bytes })
-    end
-    path = "#{@folder}/#{profiles.keys.first}-#{profiles.hash.abs}-#{sides.size}.html"
-    File.write(path, RperfPush::Page.as_one_file("page", entries, state:))
-    "file://#{path}"
-  end
-
-  def shares(pairs) = pairs.transform_values { |share| be_within(0.002).of(share) }
+  define_method(:page) { |profiles = { "p.json.gz" => data }, **options| super(profiles, **options) }
 
   describe "as flame graph" do
     it "draws each call as wide as its share, in both directions" do
@@ -82,6 +58,8 @@ RSpec.describe "The page" do
     end
 
     it "marks what is searched for" do
+      browser.show(page, search: "pow|new")
+      expect(browser.text("#matched")).to eq("search: 95.0 ms, 95.0 %")
       browser.show(page, search: "pow")
       marked = browser.run("[...document.querySelectorAll('g.frame')].filter((box) => box.querySelector('rect').getAttribute('fill') !== 'var(--box-other)').map((box) => box.getAttribute('name'))")
       expect(marked).to eq(["A#pow"])
@@ -144,9 +122,11 @@ RSpec.describe "The page" do
     graph = RperfPush::Graph.new(data, detailed: true)
     function = graph.functions.find { |one| one.label == "A#pow" }
     browser.show(page, view: "callers", method: '["A#pow","a.rb"]')
-    near = [graph.callers_of(function), graph.callees_of(function)].map { |list| list.map { |other, total| ["#{total / 1_000_000}.0 ms", other.label] } }
-    tables = Array.new(2) { |at| browser.rows(".beside table:nth-child(#{at + 1})").map { |row| row.values_at(0, 2) } }
-    expect(tables).to eq(near)
+    callers, callees = [graph.callers_of(function), graph.callees_of(function)].map { |list| list.map { |other, total| ["#{total / 1_000_000}.0 ms", other.label] } }
+    tables = Array.new(2) { |at| browser.rows(".beside > :nth-child(#{at + 1})").map { |row| row.values_at(0, 2) } }
+    expect(tables).to eq([callers, [["60.0 ms", "(itself)"], *callees]])
+    browser.click(".beside > :nth-child(2) [data-sort=name]")
+    expect(browser.rows(".beside > :nth-child(2)").map(&:last)).to eq(["(itself)", "Integer#*"])
     expect(browser.boxes(0)).to match(shares("all" => 1, "A#pow" => 1, "Rack#call" => 1, "<main>" => 1))
     expect(browser.boxes(1)).to match(shares("all" => 1, "A#pow" => 1, "Integer#*" => 1.0 / 7))
   end
@@ -162,6 +142,11 @@ RSpec.describe "The page" do
     browser.until_true("it to close") { browser.rows.size == 2 }
     browser.press(:right)
     browser.until_true("it to open") { browser.rows.size == 4 }
+    names = -> { browser.rows.map { |row| row[4].sub(/\A[^\w<]+/, "") } }
+    browser.click("[data-sort=name]")
+    expect(names.()).to eq(["all", "<main>", "B#new", "Rack#call"])
+    browser.click("[data-sort=name]")
+    expect(names.()).to eq(["all", "<main>", "Rack#call", "B#new"])
   end
 
   it "has what each label's values come to; a click focuses on one" do
@@ -169,10 +154,16 @@ RSpec.describe "The page" do
     sums = RperfPush::Values.sums(data) { |set| set[:endpoint] || "(none)" }
     expected = sums.sort_by { |name, sum| [-sum, name] }.map { |name, sum| [format("%.1f %%", sum / 1e6), name] }
     at = browser.run("[...document.querySelectorAll('main caption')].findIndex((one) => one.innerText === 'endpoint')")
-    expect(browser.rows("main table:nth-of-type(#{at + 1})").map { |row| row.drop(1) }).to eq(expected)
-    browser.run("[...document.querySelectorAll('main button.name')].find((one) => one.innerText === 'GET /').click()")
+    expect(browser.rows("main .tags > :nth-child(#{at + 1})").map { |row| row.drop(1) }).to eq(expected)
+    browser.click("main .tags > :nth-child(#{at + 1}) [data-sort=value]")
+    expect(browser.rows("main .tags > :nth-child(#{at + 1})").map(&:last)).to eq(expected.map(&:last).sort)
+    tag = ->(name) { "[...document.querySelectorAll('main .tags > :nth-child(#{at + 1}) button.name')].find((one) => one.innerText === '#{name}').click()" }
+    browser.run(tag.("GET /"))
     expect(browser.address).to eq("tagfocus" => "^GET \\/$")
     expect(browser.boxes["A#pow"]).to be_within(0.002).of(70 / 75.0)
+    browser.show(page, view: "tags").run(tag.("(none)"))
+    expect(browser.address).to eq("only" => '["endpoint",null]')
+    expect(browser.boxes).to eq("all" => 1.0, "<main>" => 1.0, "B#new" => 1.0)
   end
 
   describe "with several windows" do
@@ -216,6 +207,14 @@ RSpec.describe "The page" do
     end
   end
 
+  it "has lists for a comparison that is chosen by keys, and leaves the focus where it is" do
+    browser.show(page).run("document.querySelector('.rest select[name=Compare]').focus()")
+    browser.press("l") # label values
+    browser.until_true("the comparison") { browser.address["compare"] == "label" }
+    expect(browser.run("[...document.querySelectorAll('.rest select')].map((list) => list.name)")).to eq(%w[Value By Compare of base target])
+    expect(browser.run("document.activeElement.name")).to eq("Compare")
+  end
+
   it "has the lines of a method, with their source where it is at hand" do
     graph = RperfPush::Graph.new(data, detailed: true)
     function = graph.functions.find { |one| one.label == "B#new" }
@@ -240,9 +239,25 @@ RSpec.describe "The page" do
       expect(browser.boxes["A#pow"]).to be_within(0.002).of(0.7)
     end
 
+    other = { mode: :cpu, aggregated_samples: [[[["o.rb", "Other#one", 1]], 7, 1, 0]], label_sets: [{}] }
+    { "o.pb.gz" => other, "o.pb" => other, "o.json" => other, "o.collapsed" => other, "rperf.json" => JSON.generate(other) }.each do |name, content|
+      it "opens #{name} that is dropped on the page" do
+        bytes = content.is_a?(Hash) ? RperfPush::Formats.encode(content, name) : content
+        browser.show(page, range: "0-0", focus: "pow").run(<<~JS)
+          (() => {
+            const dropped = new DataTransfer();
+            dropped.items.add(new File([Uint8Array.from(atob("#{[bytes].pack("m0")}"), (letter) => letter.charCodeAt(0))], "#{name}"));
+            for (const kind of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: dropped }));
+          })()
+        JS
+        browser.until_true("the other file") { browser.boxes == { "all" => 1.0, "Other#one" => 1.0 } }
+        expect([browser.text("h1"), browser.address]).to eq([name, {}])
+      end
+    end
+
     it "opens one that is chosen in the page" do
-      RperfPush.save("#{@folder}/other.pb.gz", data.merge(values: nil, aggregated_samples: [[[["o.rb", "Other#one", 1]], 7, 1, 0]]))
-      browser.show(page).choose("#{@folder}/other.pb.gz")
+      RperfPush.save("#{folder}/other.pb.gz", data.merge(values: nil, aggregated_samples: [[[["o.rb", "Other#one", 1]], 7, 1, 0]]))
+      browser.show(page).choose("#{folder}/other.pb.gz")
       browser.until_true("the other file") { browser.boxes.key?("Other#one") }
       expect(browser.text("h1")).to eq("other.pb.gz")
     end
@@ -258,7 +273,7 @@ RSpec.describe "The page" do
       expect(browser.run("document.querySelectorAll('main img, main script').length")).to eq(0)
     end
     expect(browser.show(url).boxes).to include(evil)
-    expect(browser.requests).to all(start_with("file:").or(start_with("data:")).or(start_with("about:")))
+    expect(browser.requests).to all(start_with("file:").or(start_with("data:")).or(start_with("about:")).or(start_with("blob:")))
   end
 
   it "goes by keys from view to view, and into the dark" do

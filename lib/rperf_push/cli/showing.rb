@@ -46,7 +46,7 @@ module RperfPush
       def initialize(command, sides, absolute: false)
         @command = command
         @entries = sides.flat_map { |side, paths| Profiles.files(command, paths).map { |path| entry(path, side) } }
-        @title = @entries.size > 3 ? "#{@entries.first.name} … #{@entries.last.name}" : @entries.map(&:name).join(", ")
+        @title = title(sides.values.flatten)
         @state = "compare=side#{"&absolute=1" if absolute}" if sides.key?("base")
       end
 
@@ -63,6 +63,14 @@ module RperfPush
       end
 
       private
+
+      # @param given [Array<String>] files and folders
+      def title(given)
+        return "#{File.basename(File.expand_path(given.first))}/" if given.size == 1 && File.directory?(given.first)
+
+        names = @entries.map(&:name)
+        names.size > 3 ? "#{names.first} … #{names.last}" : names.join(", ")
+      end
 
       def entry(path, side)
         File.open(path) { |file| raise Mistake, "#{@command}: #{path}: is empty" unless file.getbyte }

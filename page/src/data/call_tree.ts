@@ -1,4 +1,4 @@
-import { Sieve, states, NONE, type Filter } from "./filter";
+import { GC, Sieve, states, NONE, WAITING, type Filter } from "./filter";
 import { Groups, type Group, type Grouping } from "./grouping";
 import { stateFrame, type Colour } from "./origin";
 import { BASE, sideOf, TARGET, type Comparison } from "./sides";
@@ -35,7 +35,7 @@ export class CallTree {
     tree: StackTree,
     self: Float64Array,
     baseSelf: Float64Array | null,
-    /** of `self`: the GC's, and that of threads which wait */
+    /** of `self`: the GC's, and that of threads which wait; empty where there is none */
     private readonly inState: { gc: Float64Array; waiting: Float64Array },
   ) {
     this.size = tree.size;
@@ -63,6 +63,11 @@ export class CallTree {
     const children = [];
     for (let child = this.first[node]; child >= 0; child = this.next[child]) children.push(child);
     return children;
+  }
+
+  /** Of both sides in a comparison: what is gone has one, too. */
+  weight(node: number): number {
+    return this.total[node] + (this.baseTotal?.[node] ?? 0);
   }
 
   name(node: number): string {
@@ -109,8 +114,8 @@ export function callTree(profile: Profile, question: Question): CallTree {
   const sieve = new Sieve(profile, question.filter, question.columnOf);
   const side = question.comparison ? sideOf(profile, question.comparison, question.columnOf) : () => TARGET;
   const values = profile.values[question.type];
-  const sums = new Sums(question.comparison !== null, profile.stacks.size);
   const state = states(profile);
+  const sums = new Sums(question.comparison !== null, state, profile.stacks.size);
 
   for (const sample of place.order()) {
     if (!sieve.keeps(sample)) continue;
@@ -157,7 +162,7 @@ class Places {
 
   private tagFrames(keys: string[]): number[][] {
     return this.profile.labelSets.map((labels) =>
-      keys.map((key) => this.groups.id(`[${key}: ${labels[key] ?? NONE}]`, "", "label")));
+      keys.map((key) => this.groups.id(`[${key}: ${labels.get(key) ?? NONE}]`, "", "label")));
   }
 
   /** Samples root by root, so that what is known of one root is remembered once. */
@@ -206,15 +211,19 @@ class Places {
   }
 }
 
-/** What each node has of its own. */
+/** What each node has of its own; columns that nothing goes to have no room. */
 class Sums {
   private self: Float64Array;
   private base: Float64Array;
   private gc: Float64Array;
   private waiting: Float64Array;
 
-  constructor(private readonly compared: boolean, expected: number) {
-    [this.self, this.base, this.gc, this.waiting] = Array.from({ length: 4 }, () => new Float64Array(Math.max(expected, 16)));
+  constructor(private readonly compared: boolean, states: Uint8Array, expected: number) {
+    const room = (needed: boolean) => new Float64Array(needed ? Math.max(expected, 16) : 0);
+    this.self = room(true);
+    this.base = room(compared);
+    this.gc = room(states.includes(GC));
+    this.waiting = room(states.includes(WAITING));
   }
 
   add(node: number, amount: number, sides: number, state: number): void {
@@ -222,8 +231,8 @@ class Sums {
     if (sides & BASE) this.base[node] += amount;
     if (!(sides & TARGET)) return;
     this.self[node] += amount;
-    if (state === 1) this.gc[node] += amount;
-    else if (state === 2) this.waiting[node] += amount;
+    if (state === GC) this.gc[node] += amount;
+    else if (state === WAITING) this.waiting[node] += amount;
   }
 
   tree(groups: Group[], tree: StackTree, absolute: boolean): CallTree {

@@ -1,5 +1,6 @@
 import { stateOf } from "./origin";
 import type { Labels, Profile } from "./profile";
+import { sideOf, TARGET, type Comparison } from "./sides";
 
 /** A label's value, or that a sample has no such label. */
 export interface Tag {
@@ -14,6 +15,7 @@ export interface Filter {
   tagignore: Tag[];
   only: Tag[]; // samples that have all of these
   windows: [number, number] | null; // columns of the timeline, both within
+  target: Comparison | null; // only what is of its target
 }
 
 export const NONE = "(none)";
@@ -23,16 +25,18 @@ export class Sieve {
   private readonly stacks: Uint8Array;
   private readonly labels: Uint8Array;
   private readonly range: [number, number] | null;
+  private readonly side: ((sample: number) => number) | null;
 
   /** @param columnOf the timeline's column of each window */
   constructor(private readonly profile: Profile, filter: Filter, private readonly columnOf: ArrayLike<number>) {
     this.stacks = keptStacks(profile, filter);
     this.labels = Uint8Array.from(profile.labelSets, (labels) => Number(keepsLabels(labels, filter)));
     this.range = filter.windows;
+    this.side = filter.target && sideOf(profile, filter.target, columnOf);
   }
 
   keeps(sample: number): boolean {
-    if (!this.keepsWhenever(sample)) return false;
+    if (!this.keepsWhenever(sample) || (this.side && (this.side(sample) & TARGET) === 0)) return false;
     if (!this.range) return true;
     const column = this.columnOf[this.profile.sampleWindow[sample]];
     return column >= this.range[0] && column <= this.range[1];
@@ -66,18 +70,22 @@ function keptStacks(profile: Profile, { focus, ignore }: Filter): Uint8Array {
 }
 
 export function keepsLabels(labels: Labels, { tagfocus, tagignore, only }: Filter): boolean {
-  if (tagfocus && !Object.values(labels).some((value) => tagfocus.test(value))) return false;
-  const has = ({ key, value }: Tag) => (labels[key] ?? null) === value;
+  if (tagfocus && ![...labels.values()].some((value) => tagfocus.test(value))) return false;
+  const has = ({ key, value }: Tag) => (labels.get(key) ?? null) === value;
   return only.every(has) && !tagignore.some(has);
 }
 
 /** Names that begin with % are the VM's states: they come first. */
 export function labelKeys(profile: Profile): string[] {
-  const keys = new Set(profile.labelSets.flatMap((labels) => Object.keys(labels)));
+  const keys = new Set<string>();
+  for (const labels of profile.labelSets) for (const key of labels.keys()) keys.add(key);
   return [...keys].sort((a, b) => Number(b.startsWith("%")) - Number(a.startsWith("%")) || (a < b ? -1 : 1));
 }
 
-/** What threads did in each label set. */
+export const GC = 1;
+export const WAITING = 2;
+
+/** What threads did in each label set: neither of these, GC, or WAITING. */
 export function states(profile: Profile): Uint8Array {
-  return Uint8Array.from(profile.labelSets, (labels) => ["", "gc", "waiting"].indexOf(stateOf(labels)));
+  return Uint8Array.from(profile.labelSets, (labels) => ({ "": 0, gc: GC, waiting: WAITING })[stateOf(labels)]);
 }

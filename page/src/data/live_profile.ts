@@ -1,5 +1,6 @@
+import { GrowingProfile } from "./growing_profile";
 import { stateOf } from "./origin";
-import { Profile } from "./profile";
+import type { Labels, Profile } from "./profile";
 import type { Position } from "./source";
 
 const SECONDS_APART = 60; // the last ones are windows of their own, so that a range of them can be shown
@@ -11,7 +12,7 @@ const PATIENCE = 20; // windows of a process without a thread, until that has en
  * one sample a stack and label set, and seconds of long ago are one window.
  */
 export class LiveProfile {
-  readonly profile = new Profile();
+  readonly profile = new GrowingProfile();
   private readonly seen = new Map<string, Position & { missed: number }>();
   private readonly samples = new Map<number, number>(); // of the second that is now
 
@@ -34,7 +35,7 @@ export class LiveProfile {
     const frames = update.frames.map(({ name, file, line }) => profile.frame(name, file, line));
     const nodes = new Int32Array(update.stacks.size);
     for (let node = 1; node < nodes.length; node++) nodes[node] = profile.stacks.child(nodes[update.stacks.parent[node]], frames[update.stacks.frame[node]]);
-    const labels = update.labelSets.map((set) => profile.labels({ ...set, "%pid": pid }));
+    const labels = update.labelSets.map((set) => profile.labels(new Map([...set, ["%pid", pid]])));
     const into = Int32Array.from({ length: update.sampleCount }, (_, at) => this.sample(nodes[update.sampleNode[at]], labels[update.sampleLabels[at]]));
     columns.forEach((column, type) => into.forEach((sample, at) => (profile.values[column][sample] += update.values[type][at])));
     this.locate(update, pid, into);
@@ -61,7 +62,7 @@ export class LiveProfile {
     const wall = update.values[Math.max(update.types.findIndex(({ name }) => name === "wall"), 0)];
     const most = new Map<string, number>();
     for (let at = 0; at < into.length; at++) {
-      const thread = update.labelSets[update.sampleLabels[at]].thread_seq ?? "";
+      const thread = update.labelSets[update.sampleLabels[at]].get("thread_seq") ?? "";
       const before = most.get(thread);
       if (thread !== "" && (before === undefined || wall[at] > wall[before])) most.set(thread, at);
     }
@@ -78,9 +79,9 @@ export class LiveProfile {
   }
 }
 
-function stateText(labels: Record<string, string>): string {
+function stateText(labels: Labels): string {
   const state = stateOf(labels);
   if (state === "gc") return "GC";
   if (state === "") return "running";
-  return (labels["%GVL"] ?? labels.gvl_state) === "wait" ? "waiting for the GVL" : "blocked";
+  return (labels.get("%GVL") ?? labels.get("gvl_state")) === "wait" ? "waiting for the GVL" : "blocked";
 }

@@ -1,8 +1,9 @@
 import { decode } from "../decode/decode";
+import { GrowingProfile } from "./growing_profile";
 import { LiveProfile } from "./live_profile";
-import { Profile } from "./profile";
+import type { Profile } from "./profile";
 import { get, servedLines } from "./served";
-import type { Live, LiveProcess, Manifest, Position, Source } from "./source";
+import type { Listener, Live, LiveProcess, Manifest, Position, Source } from "./source";
 
 const HEAD_BYTES = 5;
 
@@ -28,7 +29,7 @@ export class LiveSource implements Source, Live {
 
   constructor(readonly manifest: Manifest) {}
 
-  async start(changed: (profile: Profile) => void, failed: (message: string) => void): Promise<void> {
+  async start({ changed, failed }: Listener): Promise<void> {
     this.changed = changed;
     changed(this.profile.profile);
     try {
@@ -82,7 +83,7 @@ export class LiveSource implements Source, Live {
     this.next = head.next;
     this.lost += head.lost;
     for (const [index, { pid, at_ms }] of head.windows.entries()) {
-      const update = new Profile();
+      const update = new GrowingProfile();
       await decode(windows[index], `process ${pid}`, "", update);
       profile.add(update, String(pid), at_ms);
     }

@@ -1,4 +1,4 @@
-import type { Frame } from "./profile";
+import type { Frame, Labels } from "./profile";
 
 /** Where a frame's code is from. */
 export type Origin = "application" | "gem" | "ruby" | "c" | "label";
@@ -31,9 +31,9 @@ export function originOf({ file }: Frame): Origin {
 }
 
 /** A state of the VM, which is a label: under our names and under those it is sent by. */
-export function stateOf(labels: Record<string, string>): "" | "gc" | "waiting" {
-  if (labels["%GC"] ?? labels.gc_phase) return "gc";
-  return labels["%GVL"] ?? labels.gvl_state ? "waiting" : "";
+export function stateOf(labels: Labels): "" | "gc" | "waiting" {
+  if (labels.get("%GC") ?? labels.get("gc_phase")) return "gc";
+  return labels.get("%GVL") ?? labels.get("gvl_state") ? "waiting" : "";
 }
 
 // States as frames, in profiles without labels.

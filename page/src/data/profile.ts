@@ -1,5 +1,3 @@
-import { StackTree } from "./stack_tree";
-
 export interface Frame {
   name: string;
   file: string;
@@ -9,8 +7,17 @@ export interface ValueType {
   name: string;
   unit: string;
 }
-export type Labels = Record<string, string>;
+/** A Map, as a label may be called like a method of every object. */
+export type Labels = ReadonlyMap<string, string>;
 export type Side = "base" | "target" | "";
+
+/** What a snapshot says of the code that ran. */
+export interface Commit {
+  sha: string;
+  subject: string;
+  time: number; // ms; NaN: not known
+  dirty: boolean; // with changes that were not committed
+}
 
 /** One file: what it is called, and the time it is of (ns; 0: not known). */
 export interface Window {
@@ -18,92 +25,27 @@ export interface Window {
   start: number;
   duration: number;
   side: Side;
+  commit?: Commit;
 }
 
-/** What is shown: the samples of all windows over one tree of stacks. It only grows, so that a live source can add to it. */
-export class Profile {
-  readonly types: ValueType[] = [];
-  readonly frames: Frame[] = [];
-  readonly stacks = new StackTree();
-  readonly labelSets: Labels[] = [];
-  readonly windows: Window[] = [];
-  defaultType = "";
+/** Stacks that share their callers: a node is a frame under a parent. Parents come before their children; node 0 is the root. */
+export interface Stacks {
+  readonly parent: Int32Array;
+  readonly frame: Int32Array;
+  readonly size: number;
+}
 
-  readonly sampleNode: number[] = [];
-  readonly sampleLabels: number[] = [];
-  readonly sampleWindow: number[] = [];
-  readonly values: number[][] = []; // of each type, of each sample
-
-  private readonly frameIds = new Map<string, number>();
-  private readonly labelIds = new Map<string, number>();
-
-  addWindow(window: Window): number {
-    this.windows.push(window);
-    return this.windows.length - 1;
-  }
-
-  /** The index of a type; samples from before it was known have none of it. */
-  type(name: string, unit: string): number {
-    const known = this.types.findIndex((type) => type.name === name && type.unit === unit);
-    if (known >= 0) return known;
-    this.types.push({ name, unit });
-    this.values.push(new Array<number>(this.sampleNode.length).fill(0));
-    return this.types.length - 1;
-  }
-
-  frame(name: string, file: string, line: number): number {
-    const key = `${line}\0${file}\0${name}`;
-    let id = this.frameIds.get(key);
-    if (id === undefined) {
-      id = this.frames.push({ name, file, line }) - 1;
-      this.frameIds.set(key, id);
-    }
-    return id;
-  }
-
-  labels(labels: Labels): number {
-    const key = JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
-    let id = this.labelIds.get(key);
-    if (id === undefined) {
-      id = this.labelSets.push(labels) - 1;
-      this.labelIds.set(key, id);
-    }
-    return id;
-  }
-
-  /** @returns the sample, whose values are 0 until they are set */
-  addSample(node: number, labels: number, window: number): number {
-    this.sampleNode.push(node);
-    this.sampleLabels.push(labels);
-    this.sampleWindow.push(window);
-    for (const column of this.values) column.push(0);
-    return this.sampleNode.length - 1;
-  }
-
-  /** Makes one window of the first ones, with one sample a stack and label set. @returns where each sample went */
-  joinWindows(count: number): Int32Array {
-    const into = new Int32Array(this.sampleCount);
-    const joined = new Map<number, number>();
-    let kept = 0;
-    for (let sample = 0; sample < into.length; sample++) {
-      const window = Math.max(this.sampleWindow[sample] - count + 1, 0);
-      const key = this.sampleNode[sample] * this.labelSets.length + this.sampleLabels[sample];
-      const known = window === 0 ? joined.get(key) : undefined;
-      into[sample] = known ?? kept++;
-      if (window === 0) joined.set(key, into[sample]);
-      if (known === undefined) {
-        this.sampleNode[into[sample]] = this.sampleNode[sample];
-        this.sampleLabels[into[sample]] = this.sampleLabels[sample];
-        this.sampleWindow[into[sample]] = window;
-      }
-      for (const column of this.values) column[into[sample]] = (known === undefined ? 0 : column[known]) + column[sample];
-    }
-    for (const column of [this.sampleNode, this.sampleLabels, this.sampleWindow, ...this.values]) column.length = kept;
-    this.windows.splice(0, count - 1);
-    return into;
-  }
-
-  get sampleCount(): number {
-    return this.sampleNode.length;
-  }
+/** What is shown: the samples of all windows over one tree of stacks. */
+export interface Profile {
+  readonly types: readonly ValueType[];
+  readonly frames: readonly Frame[];
+  readonly stacks: Stacks;
+  readonly labelSets: readonly Labels[];
+  readonly windows: readonly Window[];
+  readonly defaultType: string;
+  readonly sampleCount: number;
+  readonly sampleNode: ArrayLike<number>;
+  readonly sampleLabels: ArrayLike<number>;
+  readonly sampleWindow: ArrayLike<number>;
+  readonly values: readonly ArrayLike<number>[]; // of each type, of each sample
 }

@@ -52,7 +52,7 @@ class Builder {
 
   build(): CallTree {
     const column = (sums: number[]) => Float64Array.from({ length: this.stacks.size }, (_, node) => sums[node] ?? 0);
-    const none = new Float64Array(this.stacks.size);
+    const none = new Float64Array(0);
     return new CallTree(this.tree.groups, this.stacks, column(this.self), this.tree.baseSelf && column(this.base), { gc: none, waiting: none });
   }
 }

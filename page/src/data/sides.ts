@@ -17,7 +17,7 @@ export function sideOf(profile: Profile, comparison: Comparison, columnOf: Array
   const bits = (base: boolean, target: boolean) => (base ? BASE : 0) | (target ? TARGET : 0);
   const { by, key, base, target } = comparison;
   if (by === "label") {
-    const ofSet = profile.labelSets.map((labels) => bits((labels[key] ?? "") === base, (labels[key] ?? "") === target));
+    const ofSet = profile.labelSets.map((labels) => bits((labels.get(key) ?? "") === base, (labels.get(key) ?? "") === target));
     return (sample) => ofSet[profile.sampleLabels[sample]];
   }
   const ofWindow = profile.windows.map(({ side }, window) => {
@@ -30,6 +30,12 @@ export function sideOf(profile: Profile, comparison: Comparison, columnOf: Array
 function within(column: number, range: string): boolean {
   const [from, to] = parseRange(range);
   return column >= from && column <= to;
+}
+
+/** The column of a range of one; -1: it is none. */
+export function onlyColumn(range: string): number {
+  const [from, to] = parseRange(range);
+  return from === to ? from : -1;
 }
 
 export function parseRange(range: string): [number, number] {

@@ -1,6 +1,6 @@
-import { decode } from "../decode/decode";
 import { LiveSource } from "./live_source";
-import { Profile, type Side } from "./profile";
+import type { Profile, Side } from "./profile";
+import { Reading } from "./reading";
 import { get, servedLines } from "./served";
 
 interface FileEntry {
@@ -18,11 +18,20 @@ export interface Manifest {
   live?: { interval_ms: number }; // it grows: updates can be asked for
 }
 
+/** Who wants to know what a source has. */
+export interface Listener {
+  changed(profile: Profile): void;
+  failed(message: string): void;
+  reading(name: string): void;
+}
+
 /** Where a profile comes from. One that grows calls `changed` again. */
 export interface Source {
   manifest: Manifest;
   live?: Live;
-  start(changed: (profile: Profile) => void, failed: (message: string) => void): Promise<void>;
+  start(listener: Listener): Promise<void>;
+  /** Nobody listens any more. */
+  stop(): void;
   /** The lines of a source file; null where it is not at hand. */
   lines(path: string): Promise<string[] | null>;
 }
@@ -33,7 +42,6 @@ export interface Live {
   readonly lost: number; // windows that came and went while nobody asked
   paused: boolean;
   clear(): void;
-  stop(): void;
   positions(): Position[];
 }
 
@@ -60,24 +68,32 @@ export async function openSource(): Promise<Source> {
   return manifest.live ? new LiveSource(manifest) : new FileSource(manifest, served);
 }
 
-type Reader = (file: FileEntry, index: number) => Promise<Uint8Array>;
+type Reader = (file: FileEntry, index: number) => Promise<Uint8Array<ArrayBuffer>>;
 
 export class FileSource implements Source {
+  private reading: Reading | null = null;
+
   constructor(readonly manifest: Manifest, private readonly read: Reader) {}
 
-  async start(changed: (profile: Profile) => void, failed: (message: string) => void): Promise<void> {
-    const profile = new Profile();
+  async start({ changed, failed, reading }: Listener): Promise<void> {
     const began = performance.now();
+    this.reading = new Reading(reading, failed);
     for (const [index, file] of this.manifest.files.entries()) {
       try {
-        await decode(await this.read(file, index), file.name, file.side ?? "", profile);
+        this.reading.add(await this.read(file, index), file.name, file.side ?? "");
       } catch (error) {
         failed(error instanceof Error ? error.message : String(error));
       }
     }
+    const profile = await this.reading.end().catch((error: unknown) => failed(String(error)));
+    if (!profile) return;
     performance.measure("read", { start: began });
     changed(profile);
     performance.measure("read and drawn", { start: began });
+  }
+
+  stop(): void {
+    this.reading?.stop();
   }
 
   lines(path: string): Promise<string[] | null> {
@@ -91,17 +107,20 @@ export function droppedSource(files: File[]): Source {
   return new FileSource(manifest, async (_, index) => new Uint8Array(await files[index].arrayBuffer()));
 }
 
-async function served(file: FileEntry): Promise<Uint8Array> {
+async function served(file: FileEntry): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await (await get(file.url!, file.name)).arrayBuffer());
 }
 
-async function embeddedFile(_: FileEntry, index: number): Promise<Uint8Array> {
+async function embeddedFile(_: FileEntry, index: number): Promise<Uint8Array<ArrayBuffer>> {
   const element = document.getElementById(`file-${index}`)!;
   const bytes = bytesIn(element);
   element.remove();
   return bytes;
 }
 
-function bytesIn(element: HTMLElement): Uint8Array {
-  return Uint8Array.from(atob(element.textContent!.trim()), (letter) => letter.charCodeAt(0));
+function bytesIn(element: HTMLElement): Uint8Array<ArrayBuffer> {
+  const text = atob(element.textContent!.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
 }

@@ -1,8 +1,10 @@
+import type { Stacks } from "./profile";
+
 /**
- * Stacks that share their callers: a node is a frame under a parent. Parents come before their children; node 0 is the root.
+ * Stacks that grow.
  * Most nodes have one child, which stands beside them. Only further ones are in a hash table: to look there costs a miss of the cache or two.
  */
-export class StackTree {
+export class StackTree implements Stacks {
   parent: Int32Array;
   frame: Int32Array;
   size = 1;

@@ -21,7 +21,7 @@ export function tags(profile: Profile, type: number, filter: Filter, columnOf: A
   return new Map(labelKeys(profile).map((key) => {
     const sums = new Map<string | null, number>();
     for (const set of sets) {
-      const value = profile.labelSets[set][key] ?? null;
+      const value = profile.labelSets[set].get(key) ?? null;
       sums.set(value, (sums.get(value) ?? 0) + ofSet[set]);
     }
     const values = [...sums].map(([value, amount]) => ({ value, name: value ?? NONE, amount }));
@@ -31,6 +31,6 @@ export function tags(profile: Profile, type: number, filter: Filter, columnOf: A
 
 /** Every value of a label, whatever the filter. */
 export function allValues(profile: Profile, key: string): (string | null)[] {
-  const values = new Set(profile.labelSets.map((labels) => labels[key] ?? null));
+  const values = new Set(profile.labelSets.map((labels) => labels.get(key) ?? null));
   return [...values].sort((a, b) => Number(a !== null) - Number(b !== null) || ((a ?? "") < (b ?? "") ? -1 : 1));
 }

@@ -1,28 +1,35 @@
 import { Sieve, NONE, type Filter } from "./filter";
-import type { Profile } from "./profile";
+import type { Commit, Profile, Window } from "./profile";
 
 const MOST_COLUMNS = 160;
 const MOST_ROWS = 24;
+const COVERED = 0.25; // of the time from the first to the last window: else they are no line of time
+const SHA_SHOWN = 7;
+const DATED = /\d{4}-?\d\d-?\d\d/; // a name that says when
 
-/** Windows in columns: by time where all say when they began, else one a file. */
+/** Windows in columns: by time where they follow each other, else one a snapshot, in their order. */
 export class Timeline {
-  readonly columnOf: Int32Array;
+  readonly columnOf: Int32Array; // of each window
   readonly titles: string[];
+  readonly snapshots: boolean; // columns are files, not times
   private readonly step: number = 0; // ns of a column; 0: columns are files
 
-  constructor(profile: Profile) {
+  /** @param live times, even after a pause */
+  constructor(profile: Profile, live: boolean) {
     const { windows } = profile;
-    if (windows.length > 0 && windows.every((window) => window.start > 0)) {
+    this.snapshots = !live && !follow(windows);
+    this.columnOf = new Int32Array(windows.length);
+    if (this.snapshots) {
+      const order = inOrder(windows);
+      order.forEach((window, column) => (this.columnOf[window] = column));
+      this.titles = order.map((window) => snapshotTitle(windows[window]));
+    } else {
       const begin = Math.min(...windows.map((window) => window.start));
       const end = Math.max(...windows.map((window) => window.start));
       const step = Math.max(typicalStep(windows.map((window) => window.duration)), (end - begin) / (MOST_COLUMNS - 1), 1);
-      this.columnOf = Int32Array.from(windows, (window) => Math.round((window.start - begin) / step));
-      const count = Math.max(...this.columnOf) + 1;
+      windows.forEach((window, index) => (this.columnOf[index] = Math.round((window.start - begin) / step)));
       this.step = step;
-      this.titles = Array.from({ length: count }, (_, column) => clock(begin + column * step));
-    } else {
-      this.columnOf = Int32Array.from(windows, (_, window) => window);
-      this.titles = windows.map((window) => window.name);
+      this.titles = Array.from({ length: Math.max(...this.columnOf) + 1 }, (_, column) => clock(begin + column * step));
     }
   }
 
@@ -31,6 +38,34 @@ export class Timeline {
     const columns = this.step > 0 ? Math.ceil((Number(seconds) * 1e9) / this.step) : 0;
     return columns > 0 ? [this.titles.length - columns, this.titles.length - 1] : null;
   }
+}
+
+/** Whether windows are of one stretch of time, one after or beside the other. */
+function follow(windows: readonly Window[]): boolean {
+  if (windows.length === 0 || windows.some(({ start, commit }) => start <= 0 || commit)) return false;
+  const begin = Math.min(...windows.map(({ start }) => start));
+  const end = Math.max(...windows.map(({ start, duration }) => start + duration));
+  return windows.length === 1 || windows.reduce((sum, { duration }) => sum + duration, 0) >= (end - begin) * COVERED;
+}
+
+/** By the time of their commits, then by their own; as they came where that is not known of all. */
+function inOrder(windows: readonly Window[]): number[] {
+  const order = windows.map((_, index) => index);
+  const sortBy = (time: (window: Window) => number) => {
+    if (windows.every((window) => time(window) > 0)) order.sort((a, b) => time(windows[a]) - time(windows[b]));
+  };
+  sortBy(({ start }) => start);
+  sortBy(({ commit }) => commit?.time ?? NaN);
+  return order;
+}
+
+function snapshotTitle({ name, start, commit }: Window): string {
+  const when = start > 0 && (commit || !DATED.test(name)) ? `${clock(start)} ` : "";
+  return when + (commit ? commitText(commit) : name);
+}
+
+export function commitText({ sha, subject, dirty }: Commit): string {
+  return `${sha.slice(0, SHA_SHOWN)}${dirty ? " (changed)" : ""} ${subject}`.trimEnd();
 }
 
 function typicalStep(durations: number[]): number {
@@ -47,21 +82,31 @@ function clock(ns: number): string {
 export interface HeatRow {
   name: string;
   cells: Float64Array;
-  total: number;
 }
 
-/** What each column has of each value of a label; the largest rows. The range that is chosen does not narrow it. */
+/** What each column has of each value of a label: the largest rows, and one of all others. The range that is chosen does not narrow it. */
 export function heat(profile: Profile, timeline: Timeline, type: number, filter: Filter, key: string): HeatRow[] {
-  const sieve = new Sieve(profile, { ...filter, windows: null }, timeline.columnOf);
-  const rows = new Map<string, HeatRow>();
-  for (let sample = 0; sample < profile.sampleCount; sample++) {
+  const { sampleCount, sampleLabels, sampleWindow, labelSets } = profile;
+  const values = profile.values[type];
+  const sieve = new Sieve(profile, { ...filter, windows: null, target: null }, timeline.columnOf);
+  const ofSet = new Float64Array(labelSets.length);
+  const seen = new Uint8Array(labelSets.length);
+  for (let sample = 0; sample < sampleCount; sample++) {
     if (!sieve.keeps(sample)) continue;
-    const name = key === "" ? "all" : (profile.labelSets[profile.sampleLabels[sample]][key] ?? NONE);
-    let row = rows.get(name);
-    if (!row) rows.set(name, (row = { name, cells: new Float64Array(timeline.titles.length), total: 0 }));
-    const amount = profile.values[type][sample];
-    row.cells[timeline.columnOf[profile.sampleWindow[sample]]] += amount;
-    row.total += amount;
+    ofSet[sampleLabels[sample]] += values[sample];
+    seen[sampleLabels[sample]] = 1;
   }
-  return [...rows.values()].sort((a, b) => b.total - a.total).slice(0, MOST_ROWS);
+  const nameOf = (set: number) => (key === "" ? "all" : (labelSets[set].get(key) ?? NONE));
+  const totals = new Map<string, number>();
+  ofSet.forEach((amount, set) => seen[set] && totals.set(nameOf(set), (totals.get(nameOf(set)) ?? 0) + amount));
+
+  const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
+  const shown = names.slice(0, MOST_ROWS).map((name): HeatRow => ({ name, cells: new Float64Array(timeline.titles.length) }));
+  const others: HeatRow = { name: `(${names.length - shown.length} others)`, cells: new Float64Array(timeline.titles.length) };
+  const rows = new Map(shown.map((row) => [row.name, row]));
+  const rowOf = labelSets.map((_, set) => rows.get(nameOf(set)) ?? others);
+  for (let sample = 0; sample < sampleCount; sample++) {
+    if (sieve.keeps(sample)) rowOf[sampleLabels[sample]].cells[timeline.columnOf[sampleWindow[sample]]] += values[sample];
+  }
+  return names.length > shown.length ? [...shown, others] : shown;
 }

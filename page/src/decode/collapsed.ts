@@ -1,4 +1,5 @@
-import type { Profile, Side } from "../data/profile";
+import type { GrowingProfile } from "../data/growing_profile";
+import type { Side } from "../data/profile";
 
 const LINE = /^(.*\S) (-?\d+)$/;
 const LOOKED_AT = 20; // lines
@@ -12,11 +13,11 @@ export function looksCollapsed(bytes: Uint8Array): boolean {
   return filled.length > 0 && filled.every((line) => LINE.test(line));
 }
 
-export function decodeCollapsed(text: string, name: string, side: Side, profile: Profile): void {
+export function decodeCollapsed(text: string, name: string, side: Side, profile: GrowingProfile): void {
   const column = profile.type("wall", "nanoseconds");
   profile.defaultType ||= "wall";
   const window = profile.addWindow({ name, start: 0, duration: 0, side });
-  const labels = profile.labels({});
+  const labels = profile.labels(new Map());
   text.split("\n").forEach((line, index) => {
     if (line.trim() === "") return;
     const found = LINE.exec(line.trimEnd());

@@ -1,13 +1,15 @@
-import type { Profile, Side } from "../data/profile";
+import type { GrowingProfile } from "../data/growing_profile";
+import type { Side } from "../data/profile";
 import { decodeCollapsed, looksCollapsed } from "./collapsed";
 import { decodeJson } from "./json";
 import { decodePprof } from "./pprof";
 
-/** Adds a file to the profile. What is in it decides what it is, not its name. */
-export async function decode(bytes: Uint8Array, name: string, side: Side, profile: Profile): Promise<void> {
+/** Adds a file to the profile. What is in it decides what it is, not its name. @param unpacked when it is about to be decoded */
+export async function decode(bytes: Uint8Array, name: string, side: Side, profile: GrowingProfile, unpacked: () => void = () => {}): Promise<void> {
   const before = profile.sampleCount;
   try {
-    const raw = await unpacked(bytes);
+    const raw = await unpack(bytes);
+    unpacked();
     if (isObject(raw)) decodeJson(text(raw), name, side, profile);
     else if (looksCollapsed(raw)) decodeCollapsed(text(raw), name, side, profile);
     else decodePprof(raw, name, side, profile);
@@ -17,7 +19,7 @@ export async function decode(bytes: Uint8Array, name: string, side: Side, profil
   if (profile.sampleCount === before) throw new Error(`${name}: no samples`);
 }
 
-async function unpacked(bytes: Uint8Array): Promise<Uint8Array> {
+async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
   try {

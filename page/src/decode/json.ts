@@ -1,4 +1,5 @@
-import type { Labels, Profile, Side } from "../data/profile";
+import type { GrowingProfile } from "../data/growing_profile";
+import type { Commit, Side } from "../data/profile";
 
 type JsonFrame = [string, string, number?];
 type JsonSample = [(number | JsonFrame)[], number, number?, number?];
@@ -14,9 +15,10 @@ interface Data {
   label_sets?: Record<string, unknown>[];
   values?: Record<string, number[]>;
   units?: Record<string, string>;
+  meta?: { git?: { sha?: string; subject?: string; committed_at?: string; dirty?: boolean } };
 }
 
-export function decodeJson(text: string, name: string, side: Side, profile: Profile): void {
+export function decodeJson(text: string, name: string, side: Side, profile: GrowingProfile): void {
   const data = JSON.parse(text) as Data;
   const samples = data.aggregated_samples ?? data.raw_samples;
   if (!Array.isArray(samples)) throw new Error("no profile: it has no aggregated_samples");
@@ -26,7 +28,7 @@ export function decodeJson(text: string, name: string, side: Side, profile: Prof
   const weights = profile.type(weight, unit(weight));
   const columns = others.map(([type, column]) => [profile.type(type, unit(type)), column] as const);
   profile.defaultType ||= weight;
-  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side });
+  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side, commit: commitOf(data) });
 
   const frameIds = data.frames?.map((frame) => frameId(frame, profile));
   const labelsOf = memoizedLabels(data.label_sets ?? [], profile);
@@ -44,19 +46,24 @@ export function decodeJson(text: string, name: string, side: Side, profile: Prof
   });
 }
 
-function frameId([file, name, line]: JsonFrame, profile: Profile): number {
+function commitOf({ meta }: Data): Commit | undefined {
+  const git = meta?.git;
+  if (!git?.sha) return undefined;
+  return { sha: String(git.sha), subject: String(git.subject ?? ""), time: Date.parse(String(git.committed_at)), dirty: git.dirty === true };
+}
+
+function frameId([file, name, line]: JsonFrame, profile: GrowingProfile): number {
   return profile.frame(String(name), String(file), line ?? 0);
 }
 
-function memoizedLabels(sets: Record<string, unknown>[], profile: Profile) {
+function memoizedLabels(sets: Record<string, unknown>[], profile: GrowingProfile) {
   const known = new Map<string, number>();
   return (set: number, thread: number): number => {
     const key = `${set} ${thread}`;
     let id = known.get(key);
     if (id === undefined) {
-      const labels: Labels = {};
-      for (const [name, value] of Object.entries(sets[set] ?? {})) labels[name] = String([value].flat()[0]);
-      if (thread) labels.thread_seq = String(thread);
+      const labels = new Map(Object.entries(sets[set] ?? {}).map(([name, value]) => [name, String([value].flat()[0])]));
+      if (thread) labels.set("thread_seq", String(thread));
       id = profile.labels(labels);
       known.set(key, id);
     }

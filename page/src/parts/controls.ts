@@ -2,8 +2,11 @@ import { labelKeys, NONE } from "../data/filter";
 import { GROUPINGS, type Grouping } from "../data/grouping";
 import { allValues } from "../data/tags";
 import { pair, pattern, tagText, type Model } from "../model";
-import { checkbox, h, menu, select } from "./dom";
+import { checkbox, h, menu, replaceContent, select } from "./dom";
 import type { State, Store } from "./state";
+import { rangeChoices } from "./steps";
+
+const MOST_BOXES = 300; // of a label
 
 type Text = "search" | "focus" | "ignore" | "tagfocus";
 const TEXTS: [Text, string][] = [
@@ -25,14 +28,14 @@ export class Controls {
     this.update();
   }
 
-  update(): void {
+  /** @param again with more of the same: a list that has the focus may be open, and stays as it is */
+  update(again = false): void {
     const { state } = this.store;
     for (const [name, input] of this.inputs) {
       if (document.activeElement !== input) input.value = state[name];
       input.setAttribute("aria-invalid", String(input.value !== "" && pattern(input.value) === null));
     }
-    // A list that has the focus would lose it.
-    if (!this.rest.contains(document.activeElement) || this.rest.childElementCount === 0) this.rest.replaceChildren(...this.choices(state));
+    if (!again || !this.rest.contains(document.activeElement)) replaceContent(this.rest, this.choices(state));
   }
 
   searchFor(): void {
@@ -61,7 +64,7 @@ export class Controls {
     };
     const ofKeys = (list: "tagroot" | "tagleaf") => menu(list, () => keys().map((key) => checkbox(key, this.store.state[list].includes(key), toggle(list, key))));
     const ignored = menu("tagignore", () => keys().map((key) => h("fieldset", {}, h("legend", {}, key),
-      allValues(profile, key).slice(0, 300).map((value) => {
+      ...ignorable(allValues(profile, key), (value) => {
         const one = tagText(key, value);
         return checkbox(value ?? NONE, this.store.state.tagignore.includes(one), toggle("tagignore", one));
       }))));
@@ -70,15 +73,15 @@ export class Controls {
 
   private choices(state: State): Node[] {
     const { store, model } = this;
-    const { profile } = model;
+    const values = model.valueNames();
     return [
-      select("Value", profile.types.map(({ name }) => [name, name]), model.type(state).name, (value) => store.set({ value })),
+      select("Value", values.map((name) => [name, name]), values[model.typeIndex(state)] ?? "", (value) => store.set({ value })),
       select("By", GROUPINGS.map((one) => [one, one]), state.group, (group) => store.set({ group: group as Grouping, zoom: [] })),
       ...state.only.map((one) => h("button", { class: "only", title: "Not only this any more",
         onclick: () => store.set({ only: state.only.filter((other) => other !== one) }, true) }, `only ${(pair(one) ?? [one]).join(" ")} ✕`)),
       checkbox("application only", state.application, (application) => store.set({ application, zoom: [] })),
       ...this.comparison(state),
-      this.used(state) && h("button", { onclick: () => store.set(CLEARED, true) }, "Clear filters"),
+      this.used(state) && h("button", { name: "clear", onclick: () => store.set(CLEARED, true) }, "Clear filters"),
     ].filter((one): one is HTMLElement => one instanceof Node);
   }
 
@@ -99,20 +102,14 @@ export class Controls {
 
     const parts = [select("Compare", kinds, state.compare, (compare) => store.set({ compare: compare as State["compare"], ...this.start(compare) }, true))];
     if (state.compare === "label") parts.push(select("of", keys.map((key) => [key, key]), state.key, (key) => store.set({ key, ...this.values(key) })));
-    if (state.compare === "label" || state.compare === "range") {
+    if (state.compare === "label" || (state.compare === "range" && !timeline.snapshots)) {
       const options = state.compare === "label"
         ? allValues(profile, state.key).filter((value) => value !== null).map((value): [string, string] => [value, value])
-        : this.ranges(state);
+        : rangeChoices(model, state.base, state.target, state.range);
       parts.push(select("base", options, state.base, (base) => store.set({ base })), select("target", options, state.target, (target) => store.set({ target })));
     }
     if (state.compare !== "") parts.push(checkbox("absolute", state.absolute, (absolute) => store.set({ absolute })));
     return parts;
-  }
-
-  private ranges(state: State): [string, string][] {
-    const columns = this.model.timeline.titles.map((title, column): [string, string] => [`${column}-${column}`, title]);
-    const others = [state.base, state.target, state.range].filter((range) => range !== "" && !columns.some(([value]) => value === range));
-    return [...new Set(others)].map((range): [string, string] => [range, `columns ${range}`]).concat(columns);
   }
 
   private start(compare: string): Partial<State> {
@@ -122,7 +119,8 @@ export class Controls {
     }
     const last = this.model.timeline.titles.length - 1;
     const middle = Math.floor(last / 2);
-    return compare === "range" ? { base: `0-${middle}`, target: `${middle + 1}-${last}` } : { base: "", target: "" };
+    if (compare !== "range") return { base: "", target: "" };
+    return this.model.timeline.snapshots ? { base: "0-0", target: `${last}-${last}` } : { base: `0-${middle}`, target: `${middle + 1}-${last}` };
   }
 
   private values(key: string): Partial<State> {
@@ -131,6 +129,11 @@ export class Controls {
   }
 }
 
-const CLEARED: Partial<State> = {
+function ignorable(values: (string | null)[], box: (value: string | null) => HTMLElement): (HTMLElement | string | false)[] {
+  return [...values.slice(0, MOST_BOXES).map(box), values.length > MOST_BOXES && `and ${values.length - MOST_BOXES} more`];
+}
+
+/** The state without filters. */
+export const CLEARED: Partial<State> = {
   search: "", focus: "", ignore: "", tagfocus: "", tagignore: [], only: [], tagroot: [], tagleaf: [], range: "", zoom: [], application: false,
 };

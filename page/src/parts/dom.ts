@@ -14,6 +14,13 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
   return element;
 }
 
+/** Other content; what has the focus keeps it, by its name. */
+export function replaceContent(holder: HTMLElement, content: Node[]): void {
+  const focused = holder.contains(document.activeElement) && document.activeElement?.getAttribute("name");
+  holder.replaceChildren(...content);
+  if (focused) [...holder.querySelectorAll<HTMLElement>("[name]")].find((one) => one.getAttribute("name") === focused)?.focus();
+}
+
 /** Boxes to tick, behind a button. */
 export function menu(title: string, content: () => Child[]): HTMLDetailsElement {
   const box = h("div", { class: "menu" });
@@ -32,11 +39,11 @@ export function menu(title: string, content: () => Child[]): HTMLDetailsElement 
 }
 
 export function checkbox(text: string, checked: boolean, change: (checked: boolean) => void): HTMLLabelElement {
-  const input = h("input", { type: "checkbox", checked, onchange: () => change(input.checked) });
+  const input = h("input", { type: "checkbox", name: text, checked, onchange: () => change(input.checked) });
   return h("label", {}, input, " ", text);
 }
 
 export function select(label: string, options: [value: string, text: string][], value: string, change: (value: string) => void): HTMLLabelElement {
-  const list = h("select", { onchange: () => change(list.value) }, options.map(([name, text]) => h("option", { value: name, selected: name === value }, text)));
+  const list = h("select", { name: label, onchange: () => change(list.value) }, options.map(([name, text]) => h("option", { value: name, selected: name === value }, text)));
   return h("label", {}, label, " ", list);
 }

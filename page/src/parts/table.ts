@@ -30,13 +30,14 @@ export function sortedTable<Row>(options: {
   const heads = columns.map((column) => {
     const direction = column !== by ? null : (typeof column.value(rows[0] ?? ({} as Row)) === "number") !== reversed ? "descending" : "ascending";
     const next = column === by && !reversed ? `-${column.key}` : column.key;
-    return h("th", { scope: "col", "aria-sort": direction }, h("button", { "data-sort": column.key, onclick: () => options.sortBy(next) }, column.title));
+    return h("th", { scope: "col", "aria-sort": direction }, column.title !== "" && h("button", { "data-sort": column.key, onclick: () => options.sortBy(next) }, column.title));
   });
   return h("div", { class: "table-holder" },
     h("table", {}, h("caption", {}, options.caption), h("thead", {}, h("tr", {}, heads)), body), more);
 }
 
-function order(a: number | string, b: number | string): number {
+/** Numbers the largest first, text from A to Z. */
+export function order(a: number | string, b: number | string): number {
   if (typeof a === "number" && typeof b === "number") return b - a;
   return String(a) < String(b) ? -1 : Number(String(a) > String(b));
 }

@@ -1,9 +1,11 @@
 import type { CallTree } from "../data/call_tree";
 import { functions, type Row } from "../data/functions";
+import type { Group } from "../data/grouping";
 import { sandwich } from "../data/sandwich";
 import { pair } from "../model";
 import { h } from "../parts/dom";
-import { percent, quantity } from "../parts/numbers";
+import { change, percent, quantity } from "../parts/numbers";
+import { sortedTable, type Column } from "../parts/table";
 import { flameGraph } from "./flame_graph";
 import type { Shown } from "./view";
 
@@ -32,19 +34,40 @@ export function callersView(shown: Shown): HTMLElement {
     h("h2", {}, row.group.name, " ", h("small", {}, row.group.file)),
     h("p", {}, `${quantity(row.self, unit)} (${percent(row.self, tree.total[0])}) self, ${quantity(row.total, unit)} (${percent(row.total, tree.total[0])}) total `,
       h("button", { onclick: () => store.set({ view: "source", method: JSON.stringify([row.group.name, row.group.file]) }, true) }, "Source")),
-    h("div", { class: "beside" }, neighbours("Callers", callers, row, unit, choose), neighbours("Callees", callees, row, unit, choose)),
+    h("div", { class: "beside" }, neighbours("Callers", "(no caller)", callers, row, shown), neighbours("Callees", "(itself)", callees, row, shown)),
     h("h3", {}, "Callers"), graph(callers, false, `Who calls ${row.group.name}`),
     h("h3", {}, "Callees"), graph(callees, true, `What ${row.group.name} calls`));
 }
 
-/** One step above or below the function. */
-function neighbours(caption: string, tree: CallTree, row: Row, unit: string, choose: (name: string, file: string) => void): HTMLElement {
+interface Neighbour {
+  group: Group | null; // null: the end of the way
+  name: string;
+  amount: number;
+  base: number;
+}
+
+/** One step above or below the function, and what ends there: together all that the function has. */
+function neighbours(caption: string, end: string, tree: CallTree, row: Row, { model, state, store }: Shown): HTMLElement {
+  const { unit } = model.type(state);
   const node = tree.children(0)[0] ?? 0;
-  const rows = tree.children(node).map((child) => ({ group: tree.groups[tree.group[child]], amount: tree.total[child] }))
-    .filter(({ amount }) => amount !== 0).sort((a, b) => b.amount - a.amount);
-  return h("table", {}, h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, ["Total", "Of it", "Name"].map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, rows.slice(0, 50).map(({ group, amount }) => h("tr", {},
-      h("td", { class: "number" }, quantity(amount, unit)), h("td", { class: "number" }, percent(amount, row.total)),
-      h("td", {}, h("button", { class: "name", onclick: () => choose(group.name, group.file) }, h("span", { class: `swatch ${group.origin}` }), group.name))))));
+  const near = tree.children(node).map((child): Neighbour => {
+    const group = tree.groups[tree.group[child]];
+    return { group, name: group.name, amount: tree.total[child], base: tree.baseTotal?.[child] ?? 0 };
+  });
+  near.push({ group: null, name: end, amount: tree.self[node], base: tree.baseSelf?.[node] ?? 0 });
+  const columns: Column<Neighbour>[] = [
+    { key: "total", title: "Total", value: ({ amount }) => amount, text: ({ amount }) => quantity(amount, unit) },
+    { key: "share", title: "Of it", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, row.total) },
+    { key: "name", title: "Name", value: ({ name }) => name, cell: nameCell },
+  ];
+  if (tree.baseTotal) columns.splice(1, 0, { key: "change", title: "Change", value: ({ amount, base }) => amount - base, text: ({ amount, base }) => change(amount - base, unit) });
+  return sortedTable({
+    caption, rows: near.filter(({ amount, base }) => amount !== 0 || base !== 0), columns, sort: state.sort, first: "total", sortBy: (sort) => store.set({ sort }),
+  });
+
+  function nameCell({ group, name }: Neighbour): HTMLElement {
+    if (!group) return h("span", {}, name);
+    return h("button", { class: "name", title: group.file, onclick: () => store.set({ method: JSON.stringify([name, group.file]) }, true) },
+      h("span", { class: `swatch ${group.origin}` }), name);
+  }
 }

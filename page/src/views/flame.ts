@@ -1,4 +1,5 @@
 import { COLOURS } from "../data/origin";
+import { matched } from "../data/search";
 import { pattern } from "../model";
 import { h } from "../parts/dom";
 import { percent, quantity } from "../parts/numbers";
@@ -19,8 +20,13 @@ export function flameView({ model, state, store, width, say }: Shown): HTMLEleme
     },
     hovered: say,
   });
-  return h("div", {}, h("div", { class: "above" }, legend(tree.baseTotal !== null), zoom !== 0 &&
+  return h("div", {}, h("div", { class: "above" }, legend(tree.baseTotal !== null), search && found(search), zoom !== 0 &&
     h("button", { onclick: () => store.set({ zoom: [] }, true) }, "Reset zoom"), zoom !== 0 && methodButtons()), graph);
+
+  function found(search: RegExp) {
+    const amount = matched(tree, search);
+    return h("span", { id: "matched" }, `search: ${quantity(amount, unit)}, ${percent(amount, tree.total[0])}`);
+  }
 
   function methodButtons() {
     const { name, file } = tree.groups[tree.group[zoom]];

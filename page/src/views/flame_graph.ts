@@ -51,13 +51,9 @@ export function flameGraph(options: GraphOptions): HTMLElement {
   return holder;
 }
 
-export function weightOf(tree: CallTree, node: number): number {
-  return tree.total[node] + (tree.baseTotal?.[node] ?? 0);
-}
-
 /** Boxes of at least a pixel, or as wide as it takes for them not to be too many. */
 function boxesBelow(tree: CallTree, zoom: number, width: number): Box {
-  const whole = weightOf(tree, zoom);
+  const whole = tree.weight(zoom);
   for (let pixels = 1; ; pixels *= 2) {
     const smallest = (whole * pixels) / width;
     const top: Box = { name: tree.name(zoom), value: whole, children: [], node: zoom };
@@ -67,7 +63,7 @@ function boxesBelow(tree: CallTree, zoom: number, width: number): Box {
       const box = pending.pop()!;
       count++;
       for (const node of tree.children(box.node)) {
-        const value = weightOf(tree, node);
+        const value = tree.weight(node);
         if (value < smallest || value <= 0) continue;
         const child: Box = { name: tree.name(node), value, children: [], node };
         box.children.push(child);

@@ -8,7 +8,7 @@ const AROUND = 3; // lines before the first and after the last one that has an a
 
 /** The lines of a function, with its source where that is at hand. */
 export function sourceView({ model, state, source, say }: Shown): HTMLElement {
-  const tree = model.callTree({ ...state, group: "function", application: false, compare: "" });
+  const tree = model.callTree({ ...state, group: "function", application: false });
   const row = chosen(tree, state.method);
   if (!row) return h("p", {}, "Nothing is left by the filters.");
 

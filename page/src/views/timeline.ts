@@ -2,18 +2,21 @@ import { labelKeys } from "../data/filter";
 import { parseRange } from "../data/sides";
 import { heat } from "../data/timeline";
 import { h, select } from "../parts/dom";
-import { quantity } from "../parts/numbers";
+import { change, quantity } from "../parts/numbers";
+import { sortedTable } from "../parts/table";
 import type { Shown } from "./view";
 
 /** Windows as a heat map. A range of its columns becomes the profile that all views show. */
-export function timelineView({ model, state, store, say }: Shown): HTMLElement {
+export function timelineView(shown: Shown): HTMLElement {
+  const { model, state, store, say } = shown;
   const { profile, timeline } = model;
   const { unit } = model.type(state);
   const keys = labelKeys(profile);
   const key = keys.includes(state.rows) ? state.rows : state.rows === "-" ? "" : (["endpoint", "job", "%GVL", "gvl_state"].find((one) => keys.includes(one)) ?? "");
   const rows = heat(profile, timeline, model.typeIndex(state), model.filter(state), key);
   const most = Math.max(...rows.flatMap((row) => [...row.cells]), 1);
-  const range = state.range === "" ? null : parseRange(state.range);
+  const chosen = state.compare === "range" ? state.target : state.range;
+  const range = chosen === "" ? null : parseRange(chosen);
   const { titles } = timeline;
   say(range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}` : `${titles.length} windows`);
 
@@ -28,11 +31,36 @@ export function timelineView({ model, state, store, say }: Shown): HTMLElement {
   const table = h("table", { class: "timeline" }, h("caption", {}, `${titles[0] ?? ""} – ${titles[titles.length - 1] ?? ""}. Drag over columns, or use the arrow keys with Shift, to choose a range.`),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), cells(row)))));
-  chooseRange(table, titles.length, (from, to) => store.set({ range: `${from}-${to}`, zoom: [] }, true));
+  chooseRange(table, titles.length, (from, to) => store.set({ [state.compare === "range" ? "target" : "range"]: `${from}-${to}`, zoom: [] }, true));
   return h("div", {}, h("div", { class: "above" },
     select("Rows", [["-", "all"], ...keys.map((one): [string, string] => [one, one])], key || "-", (value) => store.set({ rows: value })),
-    range && h("button", { onclick: () => store.set({ range: "" }, true) }, "All windows"),
-    range && h("button", { onclick: () => store.set({ view: "flame" }, true) }, "Show as flame graph")), h("div", { class: "table-holder" }, table));
+    range && h("button", { onclick: () => store.set({ range: "", ...(state.compare === "range" && { compare: "", base: "", target: "" }) }, true) }, "All windows"),
+    range && h("button", { onclick: () => store.set({ view: "flame" }, true) }, "Show as flame graph")), h("div", { class: "table-holder" }, table),
+    timeline.snapshots && titles.length > 1 && snapshots(shown));
+}
+
+/** What each snapshot comes to, and how that differs from the one before. */
+function snapshots({ model, state, store }: Shown): HTMLElement {
+  const { profile, timeline } = model;
+  const { unit } = model.type(state);
+  const [all] = heat(profile, timeline, model.typeIndex(state), model.filter(state), "");
+  const amount = (column: number) => all?.cells[column] ?? 0;
+  const grown = (column: number) => (column === 0 ? 0 : amount(column) - amount(column - 1));
+  const show = (column: number) => store.set({ view: "flame", range: `${column}-${column}`, compare: "", base: "", target: "" }, true);
+  const compare = (column: number) =>
+    store.set({ view: "flame", compare: "range", base: `${column - 1}-${column - 1}`, target: `${column}-${column}`, range: "" }, true);
+  return h("div", { id: "snapshots" }, sortedTable<{ title: string; column: number }>({
+    caption: "Snapshots", rows: timeline.titles.map((title, column) => ({ title, column })), sort: state.sort, first: "order", sortBy: (sort) => store.set({ sort }),
+    columns: [
+      { key: "order", title: "Nr.", value: ({ column }) => String(column + 1).padStart(6, "0"), text: ({ column }) => String(column + 1) },
+      { key: "total", title: "Total", value: ({ column }) => amount(column), text: ({ column }) => quantity(amount(column), unit) },
+      { key: "change", title: "Change", value: ({ column }) => grown(column), text: ({ column }) => (column === 0 ? "" : change(grown(column), unit)) },
+      { key: "name", title: "Snapshot", value: ({ title }) => title,
+        cell: ({ title, column }) => h("button", { class: "name", title: "Show this one", onclick: () => show(column) }, title) },
+      { key: "compare", title: "", value: ({ column }) => String(column).padStart(6, "0"), cell: ({ title, column }) => h("span", {}, column > 0 &&
+        h("button", { "aria-label": `Compare ${title} with the one before`, onclick: () => compare(column) }, "Compare with the one before")) },
+    ],
+  }));
 }
 
 function inside(column: number, range: [number, number] | null): boolean {

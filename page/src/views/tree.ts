@@ -1,7 +1,8 @@
 import type { CallTree } from "../data/call_tree";
 import { pattern } from "../model";
 import { h } from "../parts/dom";
-import { percent, quantity } from "../parts/numbers";
+import { change, percent, quantity } from "../parts/numbers";
+import { order } from "../parts/table";
 import type { Shown } from "./view";
 
 const MOST_CHILDREN = 100; // shown at once
@@ -11,17 +12,57 @@ const OPEN_SHARE = 0.5; // of the parent: the way down that is opened by itself
 export interface Place {
   opened: Set<string>;
   here: string;
+  tree?: CallTree; // in which they are
 }
 
 /** The call tree as rows that open. */
-export function treeView({ model, state, place, say }: Shown): HTMLElement {
+export function treeView({ model, state, store, source, place, say }: Shown): HTMLElement {
   const tree = model.callTree(state);
+  if (place.tree !== tree && !source.live) place.opened.clear();
+  place.tree = tree;
   const body = h("tbody", {});
-  const rows = new Rows(tree, model.type(state).unit, body, pattern(state.search, "i"), place);
+  const sorting = new Sorting(tree, state.sort);
+  const rows = new Rows(tree, model.type(state).unit, body, pattern(state.search, "i"), sorting, place);
   rows.begin();
   say(`${quantity(tree.total[0], model.type(state).unit)} in all. Arrow keys: up and down move, right opens, left closes.`);
   return h("div", { class: "table-holder" }, h("table", { role: "treegrid", class: "calls" }, h("caption", {}, "Calls: own and total amounts"),
-    h("thead", {}, h("tr", {}, ["Self", "Total", "Of all", "Of parent", "Name"].map((text) => h("th", { scope: "col" }, text)))), body));
+    h("thead", {}, h("tr", {}, sorting.heads((sort) => store.set({ sort })))), body));
+}
+
+/** How the calls below one call are sorted. */
+class Sorting {
+  private readonly columns: { key: string; title: string; value(node: number): number | string }[];
+  private readonly by: (typeof this.columns)[number];
+  private readonly reversed: boolean;
+
+  constructor(tree: CallTree, sort: string) {
+    const total = (node: number) => tree.total[node];
+    this.columns = [
+      { key: "self", title: "Self", value: (node) => tree.self[node] },
+      { key: "total", title: "Total", value: tree.baseTotal ? (node) => tree.weight(node) : total },
+      ...(tree.baseTotal ? [{ key: "change", title: "Change of total", value: (node: number) => tree.total[node] - tree.baseTotal![node] }] : []),
+      { key: "share", title: "Of all", value: total },
+      { key: "parent_share", title: "Of parent", value: total },
+      { key: "name", title: "Name", value: (node) => tree.name(node) },
+    ];
+    const key = sort.replace(/^-/, "");
+    this.by = this.columns.find((column) => column.key === key) ?? this.columns[1];
+    this.reversed = sort.startsWith("-");
+  }
+
+  sort(nodes: number[]): number[] {
+    const { value } = this.by;
+    return nodes.sort((a, b) => (this.reversed ? -1 : 1) * order(value(a), value(b)));
+  }
+
+  heads(sortBy: (sort: string) => void): HTMLElement[] {
+    return this.columns.map((column) => {
+      const chosen = column === this.by;
+      const falling = (column.key !== "name") !== this.reversed;
+      return h("th", { scope: "col", "aria-sort": chosen ? (falling ? "descending" : "ascending") : null },
+        h("button", { "data-sort": column.key, onclick: () => sortBy(chosen && !this.reversed ? `-${column.key}` : column.key) }, column.title));
+    });
+  }
 }
 
 class Rows {
@@ -32,6 +73,7 @@ class Rows {
     private readonly unit: string,
     private readonly body: HTMLElement,
     private readonly search: RegExp | null,
+    private readonly sorting: Sorting,
     private readonly place: Place,
   ) {
     body.addEventListener("keydown", (event) => this.key(event));
@@ -48,11 +90,17 @@ class Rows {
   }
 
   private openLargest(): void {
-    const { total } = this.tree;
-    for (let node = 0, largest: number | undefined = 0; largest !== undefined && total[largest] >= total[node] * OPEN_SHARE; [largest] = this.below(node)) {
+    const { tree } = this;
+    for (let node = 0, largest = 0; largest >= 0 && tree.weight(largest) >= tree.weight(node) * OPEN_SHARE; largest = this.largestBelow(node)) {
       node = largest;
       this.open(this.rows.get(node)!);
+      if (!this.rows.has(this.largestBelow(node))) break; // it is among those that are not shown yet
     }
+  }
+
+  /** -1: there is none. */
+  private largestBelow(node: number): number {
+    return this.below(node).reduce((largest, child) => (largest < 0 || this.tree.weight(child) > this.tree.weight(largest) ? child : largest), -1);
   }
 
   private openAgain(node: number): void {
@@ -77,21 +125,18 @@ class Rows {
   }
 
   private below(node: number): number[] {
-    const { total } = this.tree;
-    return this.tree.children(node).filter((child) => total[child] !== 0).sort((a, b) => total[b] - total[a]);
+    const { tree } = this;
+    return this.sorting.sort(tree.children(node).filter((child) => tree.weight(child) !== 0));
   }
 
   private row(node: number, level: number): HTMLElement {
-    const { tree, unit } = this;
+    const { tree } = this;
     const leaf = this.below(node).length === 0;
-    const parent = node === 0 ? 0 : tree.parent[node];
     const found = this.search?.test(tree.name(node));
     const toggle = h("button", { class: "toggle", tabindex: -1, "aria-hidden": "true" }, leaf ? "·" : "▸");
-    const name = h("td", { class: "indented" }, toggle, h("span", { class: `swatch ${tree.colour(node)}` }), h("span", { class: found ? "found" : null }, tree.name(node)));
-    name.style.paddingInlineStart = `${Math.min(level, 40) * 12}px`;
+    const name = indented(level, toggle, h("span", { class: `swatch ${tree.colour(node)}` }), h("span", { class: found ? "found" : null }, tree.name(node)));
     const row = h("tr", { role: "row", "aria-level": level, "aria-expanded": leaf ? null : "false", "data-node": node, tabindex: -1 },
-      [quantity(tree.self[node], unit), quantity(tree.total[node], unit), percent(tree.total[node], tree.total[0]), percent(tree.total[node], tree.total[parent])]
-        .map((text) => h("td", { class: "number" }, text)), name);
+      this.numbers([node]), name);
     toggle.addEventListener("click", () => this.turn(row));
     this.rows.set(node, row);
     return row;
@@ -108,8 +153,35 @@ class Rows {
     const node = Number(row.dataset.node);
     row.ariaExpanded = "true";
     row.querySelector(".toggle")!.textContent = "▾";
-    row.after(...this.below(node).slice(0, MOST_CHILDREN).map((child) => this.row(child, Number(row.ariaLevel) + 1)));
+    row.after(...this.rowsOf(this.below(node), Number(row.ariaLevel) + 1));
     this.place.opened.add(this.pathOf(node));
+  }
+
+  /** The largest, and a row that brings the next ones. */
+  private rowsOf(nodes: number[], level: number): HTMLElement[] {
+    const rows = nodes.slice(0, MOST_CHILDREN).map((child) => this.row(child, level));
+    const others = nodes.slice(MOST_CHILDREN);
+    return others.length === 0 ? rows : [...rows, this.othersRow(others, level)];
+  }
+
+  private othersRow(nodes: number[], level: number): HTMLElement {
+    const more = h("button", { class: "name", tabindex: -1 }, `${nodes.length} others: show more`);
+    const row = h("tr", { role: "row", "aria-level": level, tabindex: -1, class: "others" },
+      this.numbers(nodes), indented(level, more));
+    const show = () => {
+      const rows = this.rowsOf(nodes, level);
+      row.replaceWith(...rows);
+      this.go(rows[0]);
+      this.light();
+    };
+    more.addEventListener("click", show);
+    row.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== "ArrowRight") return;
+      event.stopPropagation();
+      event.preventDefault();
+      show();
+    });
+    return row;
   }
 
   private close(row: HTMLElement): void {
@@ -118,10 +190,15 @@ class Rows {
     row.querySelector(".toggle")!.textContent = "▸";
     const level = Number(row.ariaLevel);
     for (let next = row.nextElementSibling as HTMLElement | null; next && Number(next.ariaLevel) > level; next = row.nextElementSibling as HTMLElement | null) {
-      this.rows.delete(Number(next.dataset.node));
+      if (next.dataset.node) this.forget(Number(next.dataset.node));
       next.remove();
     }
     this.place.opened.delete(this.pathOf(Number(row.dataset.node)));
+  }
+
+  private forget(node: number): void {
+    this.rows.delete(node);
+    this.place.opened.delete(this.pathOf(node));
   }
 
   private key(event: KeyboardEvent): void {
@@ -145,6 +222,22 @@ class Rows {
     this.body.querySelectorAll<HTMLElement>("tr[tabindex='0']").forEach((other) => (other.tabIndex = -1));
     row.tabIndex = 0;
     row.focus();
-    this.place.here = this.pathOf(Number(row.dataset.node));
+    if (row.dataset.node) this.place.here = this.pathOf(Number(row.dataset.node));
   }
+
+  /** What rows, which have one parent, come to. */
+  private numbers(nodes: number[]): HTMLElement[] {
+    const { tree, unit } = this;
+    const sum = (column: Float64Array) => nodes.reduce((before, node) => before + column[node], 0);
+    const total = sum(tree.total);
+    const grown = tree.baseTotal ? [change(total - sum(tree.baseTotal), unit)] : [];
+    return [quantity(sum(tree.self), unit), quantity(total, unit), ...grown, percent(total, tree.total[0]), percent(total, tree.total[Math.max(tree.parent[nodes[0]], 0)])]
+      .map((text) => h("td", { class: "number" }, text));
+  }
+}
+
+function indented(level: number, ...parts: Node[]): HTMLElement {
+  const cell = h("td", { class: "indented" }, parts);
+  cell.style.paddingInlineStart = `${Math.min(level, 40) * 12}px`;
+  return cell;
 }

@@ -1,0 +1,173 @@
+import { PbfReader } from "pbf";
+import type { GrowingProfile } from "../data/growing_profile";
+import type { Labels } from "../data/profile";
+import { StackTree } from "../data/stack_tree";
+import type { Location, Tables } from "./pprof";
+
+/** Numbers of profile.proto's fields. */
+const SAMPLE = { location: 1, value: 2, label: 3 };
+const LABEL = { key: 1, text: 2, number: 3 };
+
+/**
+ * The samples of a pprof: nearly all of its bytes. What neighbours share of their stacks is looked up once, and no sample makes objects of its own.
+ */
+export class Samples {
+  private readonly frames: Frames;
+  private readonly labels: LabelSets;
+  // The stack of the sample before, the outermost location first: neighbours share most of theirs.
+  private readonly before: number[] = [];
+  private readonly nodes: number[] = [];
+  // Of the sample that is being read.
+  private readonly stack: number[] = []; // locations, the innermost first
+  private readonly values: number[] = [];
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly profile: GrowingProfile,
+    private readonly columns: number[],
+    private readonly window: number,
+  ) {
+    this.frames = new Frames(tables, profile);
+    this.labels = new LabelSets(tables.strings, profile);
+  }
+
+  read(bytes: Uint8Array): void {
+    const pbf = new PbfReader(bytes);
+    const { samples } = this.tables;
+    for (let at = 0; at < samples.length; at += 2) {
+      pbf.pos = samples[at];
+      this.readSample(pbf, samples[at + 1]);
+    }
+  }
+
+  private readSample(pbf: PbfReader, end: number): void {
+    const { stack, values, labels, columns, profile } = this;
+    stack.length = values.length = 0;
+    let set = 0;
+    for (let field = pbf.nextField(end); field; field = pbf.nextField(end)) {
+      if (field === SAMPLE.location) readNumbers(pbf, stack);
+      else if (field === SAMPLE.value) readNumbers(pbf, values);
+      else if (field === SAMPLE.label) set = labels.with(set, pbf);
+    }
+    const sample = profile.addSample(this.node(), labels.id(set), this.window);
+    for (let index = 0; index < columns.length; index++) profile.values[columns[index]][sample] = values[index] ?? 0;
+  }
+
+  private node(): number {
+    const { stack, before, nodes, frames } = this;
+    const { stacks } = this.profile;
+    let depth = 0;
+    for (let at = stack.length - 1; at >= 0 && stack[at] === before[depth]; at--) depth++;
+    let node = depth > 0 ? nodes[depth - 1] : 0;
+    for (let at = stack.length - 1 - depth; at >= 0; at--, depth++) {
+      const frame = frames.only(stack[at]);
+      if (frame >= 0) node = stacks.child(node, frame);
+      else for (const one of frames.several(stack[at])) node = stacks.child(node, one);
+      before[depth] = stack[at];
+      nodes[depth] = node;
+    }
+    before.length = depth;
+    return node;
+  }
+}
+
+const SEVERAL = -1; // or none
+const SPARSE = 8; // locations are numbered from 1, by nearly everybody: in a list of at most so many times their count
+
+/** The frames of each location: one, or several where calls were inlined. */
+class Frames {
+  private readonly onlyOne: Int32Array; // by the location's number; of no use where that is too large
+  private readonly lists = new Map<number, number[]>(); // the outermost first
+
+  constructor(private readonly tables: Tables, private readonly profile: GrowingProfile) {
+    const { locations } = tables;
+    const largest = locations.reduce((most, { id }) => Math.max(most, id), 0);
+    this.onlyOne = new Int32Array(largest <= locations.length * SPARSE ? largest + 1 : 0).fill(SEVERAL);
+    for (const location of locations) {
+      const list = this.listOf(location);
+      this.lists.set(location.id, list);
+      if (list.length === 1 && location.id < this.onlyOne.length) this.onlyOne[location.id] = list[0];
+    }
+  }
+
+  /** Negative: ask for several. */
+  only(location: number): number {
+    return location < this.onlyOne.length ? this.onlyOne[location] : SEVERAL;
+  }
+
+  several(location: number): number[] {
+    const list = this.lists.get(location);
+    if (!list) throw new Error(`a sample names location ${location}, which is not there`);
+    return list;
+  }
+
+  private listOf(location: Location): number[] {
+    const { strings, functions, mappings } = this.tables;
+    if (location.lines.length === 0) {
+      const file = strings[mappings.get(location.mapping) ?? 0] ?? "";
+      return [this.profile.frame(`0x${location.address.toString(16)}`, file, 0)];
+    }
+    return location.lines.map((line) => {
+      const entry = functions.get(line.function);
+      return this.profile.frame(strings[entry?.name ?? 0] || "?", strings[entry?.file ?? 0] ?? "", line.line);
+    }).reverse();
+  }
+}
+
+/** Label sets that were seen: a set is another one and a label more. Most samples have one that is known. */
+class LabelSets {
+  private readonly sets = new StackTree();
+  private readonly labels: { name: string; value: string }[] = [];
+  private readonly texts = new Map<number, number>(); // key and text of a label, as one number
+  private readonly others = new Map<string, number>();
+  private readonly ids: number[] = []; // of the sets that samples have
+
+  constructor(private readonly strings: string[], private readonly profile: GrowingProfile) {}
+
+  /** @returns the set that has the label, too, at which the reader is */
+  with(set: number, pbf: PbfReader): number {
+    let [name, text, number] = [0, 0, 0];
+    const end = pbf.readVarint() + pbf.pos;
+    for (let field = pbf.nextField(end); field; field = pbf.nextField(end)) {
+      if (field === LABEL.key) name = pbf.readVarint();
+      else if (field === LABEL.text) text = pbf.readVarint();
+      else if (field === LABEL.number) number = pbf.readVarint(true);
+    }
+    return this.sets.child(set, text === 0 ? this.counted(name, number) : this.named(name, text));
+  }
+
+  id(set: number): number {
+    return (this.ids[set] ??= this.profile.labels(this.labelsOf(set)));
+  }
+
+  private named(name: number, text: number): number {
+    const key = name * this.strings.length + text;
+    return this.texts.get(key) ?? this.added(this.texts, key, name, this.strings[text] ?? "");
+  }
+
+  private counted(name: number, number: number): number {
+    const key = `${name} ${number}`;
+    return this.others.get(key) ?? this.added(this.others, key, name, String(number));
+  }
+
+  private added<Key>(to: Map<Key, number>, key: Key, name: number, value: string): number {
+    const label = this.labels.push({ name: this.strings[name] ?? "", value }) - 1;
+    to.set(key, label);
+    return label;
+  }
+
+  private labelsOf(set: number): Labels {
+    const found: [string, string][] = [];
+    for (let at = set; at > 0; at = this.sets.parent[at]) {
+      const { name, value } = this.labels[this.sets.frame[at]];
+      found.push([name, value]);
+    }
+    return new Map(found.reverse());
+  }
+}
+
+/** Repeated numbers, packed or one by one. */
+function readNumbers(pbf: PbfReader, into: number[]): void {
+  if (pbf.type === 2) pbf.readPackedVarint(into, true);
+  else into.push(pbf.readVarint(true));
+}

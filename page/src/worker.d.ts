@@ -1,0 +1,5 @@
+declare module "*?worker&inline" {
+  export default class extends Worker {
+    constructor();
+  }
+}
