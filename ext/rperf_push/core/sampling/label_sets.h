@@ -38,7 +38,8 @@ rpp_label_set *rpp_label_set_retain(rpp_label_set *set);
 void rpp_label_set_release(rpp_label_set *set);
 size_t rpp_label_set_count(const rpp_label_set *set);
 rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index);
-/* The value of this key was made from what a client asked for, and led nowhere: it is sent as RPP_LABEL_NO_ROUTE. Or it is not any more. */
+/* The value of this key was made from what a client asked for. None: it led nowhere, and is sent as RPP_LABEL_NO_ROUTE; otherwise not, or
+ * not any more. Sets that are merged from this one after the first call and have the same value know it, too, and their calls are this set's. */
 void rpp_label_set_has_no_route(rpp_label_set *set, const char *key, size_t key_length, bool none);
 /* As rpp_label_set_at, with the value that is sent. */
 rpp_label rpp_label_set_sent_at(const rpp_label_set *set, size_t index);
@@ -51,13 +52,13 @@ RPP_NODISCARD rpp_status rpp_label_set_with_outcome(const rpp_label_set *base, r
                                                     rpp_label_set **set);
 /* Borrowed; NULL: none. */
 rpp_outcome *rpp_label_set_outcome(const rpp_label_set *set);
-/* Of a set with an outcome: the pairs that are sent, with what is known of it by now. A label of the program goes before one of ours. */
+/* The pairs that are sent, with what is known by now of the set's outcome, if it has one. A label of the program goes before one of ours. */
 RPP_NODISCARD rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settled);
 
 typedef struct rpp_label_sets rpp_label_sets;
 
 /* At most `max_sets` sets besides the empty one, whose id is 0; RPP_OUTCOME_SETS_MAX of them have an outcome, further ones lose
- * theirs (samples_without_outcome). NULL when out of memory. */
+ * theirs (samples_without_outcome), not what becomes known of their route. NULL when out of memory. */
 rpp_label_sets *rpp_label_sets_new(uint32_t max_sets);
 void rpp_label_sets_free(rpp_label_sets *sets);
 /* Retains the set on first sight. RPP_LIMIT: the table is full. */
