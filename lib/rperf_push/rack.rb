@@ -40,7 +40,9 @@ module RperfPush
 
     private
 
+    # The labels that are set below are known from the start to have the same route, found or not.
     def answer(env)
+      Native.no_route(@label_key, false) unless @label
       @app.call(env).tap { |response| note_route(env, response) }
     end
 

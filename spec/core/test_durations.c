@@ -87,18 +87,52 @@ TEST(durations_beyond_the_scale_are_at_its_ends)
     rpp_durations_free(durations);
 }
 
-TEST(endpoints_beyond_the_limit_have_no_measure)
+/* Clients ask for names that they make up, each once. */
+static void note_made_up(rpp_durations *durations, unsigned count)
 {
-    char name[16];
-    rpp_durations *durations = rpp_durations_new();
-    for (unsigned i = 0; i < RPP_DURATIONS_ENDPOINTS_MAX; i++) {
-        snprintf(name, sizeof name, "e%u", i);
-        (void)note(durations, name, 1000000);
+    static unsigned number;
+    char name[32];
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "GET /made-up/%u", number++);
+        CHECK_INT(note(durations, name, 1000000), RPP_SLOW_UNKNOWN);
     }
-    note_often(durations, "more", 1000000, 100);
-    CHECK_INT(note(durations, "more", 1000000), RPP_SLOW_UNKNOWN);
-    note_often(durations, "e0", 1000000, 100);
-    CHECK_INT(note(durations, "e0", 1000000), RPP_SLOW_NO);
+}
+
+TEST(names_that_clients_make_up_leave_room_for_endpoints)
+{
+    rpp_durations *durations = rpp_durations_new();
+    note_made_up(durations, 10 * RPP_DURATIONS_ENDPOINTS_MAX);
+    note_often(durations, "a", 1000000, 100);
+    CHECK_INT(note(durations, "a", 1000000), RPP_SLOW_NO);
+    CHECK_INT(note(durations, "a", 2000000), RPP_SLOW_YES);
+    rpp_durations_free(durations);
+}
+
+TEST(the_endpoint_that_was_not_seen_for_longest_goes)
+{
+    rpp_durations *durations = rpp_durations_new();
+    note_often(durations, "left", 1000000, 100);
+    note_often(durations, "used", 1000000, 100);
+    note_made_up(durations, RPP_DURATIONS_ENDPOINTS_MAX - 2);
+    CHECK_INT(note(durations, "left", 1000000), RPP_SLOW_NO); /* just enough room */
+    CHECK_INT(note(durations, "used", 1000000), RPP_SLOW_NO);
+    for (unsigned i = 0; i < 3; i++) {
+        note_made_up(durations, RPP_DURATIONS_ENDPOINTS_MAX - 1);
+        CHECK_INT(note(durations, "used", 2000000), RPP_SLOW_YES);
+    }
+    CHECK_INT(note(durations, "left", 1000000), RPP_SLOW_UNKNOWN);
+    rpp_durations_free(durations);
+}
+
+TEST(a_name_takes_no_place_of_another_without_memory)
+{
+    rpp_durations *durations = rpp_durations_new();
+    note_often(durations, "a", 1000000, 100);
+    note_made_up(durations, RPP_DURATIONS_ENDPOINTS_MAX - 1);
+    rpp_alloc_fail_at(1);
+    CHECK_INT(note(durations, "b", 1000000), RPP_SLOW_UNKNOWN);
+    rpp_alloc_fail_at(0);
+    CHECK_INT(note(durations, "a", 1000000), RPP_SLOW_NO);
     rpp_durations_free(durations);
 }
 
@@ -109,9 +143,11 @@ TEST(without_memory_nothing_is_known_and_the_rest_stays)
     rpp_alloc_fail_at(0);
     rpp_durations *durations = rpp_durations_new();
     note_often(durations, "a", 1000000, 100);
-    for (size_t nth = 1, asked = 3; nth <= asked; nth++) {
+    note_made_up(durations, 15); /* the next one needs more room */
+    for (size_t nth = 1; nth <= 2; nth++) {
         rpp_alloc_fail_at(nth);
         (void)note(durations, "b", 1000000);
+        CHECK_INT(rpp_alloc_count(), nth);
         rpp_alloc_fail_at(0);
         CHECK_INT(note(durations, "a", 1000000), RPP_SLOW_NO);
     }

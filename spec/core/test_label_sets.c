@@ -58,6 +58,32 @@ TEST(a_value_without_a_route_is_sent_as_one_and_stays_what_it_is)
     rpp_label_set_release(set);
 }
 
+/* A request's path is known to lead nowhere when other labels were laid over it already. */
+TEST(sets_made_of_one_without_a_route_have_none_either)
+{
+    rpp_label_set *request = set_of("endpoint", "GET /x.php"), *own = NULL, *below = NULL, *other = NULL;
+    rpp_label tenant = pair("a tenant", "acme"), gone = pair("a tenant", NULL), renamed = pair("endpoint", "mine");
+    rpp_label_set_has_no_route(request, "endpoint", 8, false);
+    CHECK_OK(rpp_label_set_merge(request, &tenant, 1, &own));
+    CHECK_OK(rpp_label_set_merge(own, &gone, 1, &below));
+    CHECK_OK(rpp_label_set_merge(own, &renamed, 1, &other));
+    CHECK_STR(sent(own, 1), "GET /x.php");
+    rpp_label_set_has_no_route(other, "endpoint", 8, true); /* a request within it */
+    CHECK_STR(sent(other, 1), "unrouted");
+    CHECK_STR(sent(own, 1), "GET /x.php");
+    rpp_label_set_has_no_route(own, "endpoint", 8, true); /* the request, which leaves its labels as they are */
+    rpp_label_set_has_no_route(other, "endpoint", 8, false);
+    CHECK_STR(sent(request, 0), "unrouted");
+    rpp_label_set_release(request);
+    CHECK_STR(sent(own, 0), "acme");
+    CHECK_STR(sent(own, 1), "unrouted");
+    rpp_label_set_release(own);
+    CHECK_STR(sent(below, 0), "unrouted");
+    CHECK_STR(sent(other, 1), "mine");
+    rpp_label_set_release(below);
+    rpp_label_set_release(other);
+}
+
 TEST(changes_are_laid_over_the_base)
 {
     rpp_label first[] = {pair("b", "2"), pair("a", "1"), pair("c", "3")};
@@ -452,6 +478,35 @@ TEST(requests_beyond_the_limit_have_no_outcome)
     rpp_label_set_release(base);
     rpp_outcome_release(outcome);
     rpp_label_sets_free(sets);
+}
+
+/* Requests are sampled, then end in 404. */
+TEST(requests_beyond_the_limit_that_found_no_route_are_one)
+{
+    rpp_label_sets *sets = rpp_label_sets_new(2 * RPP_OUTCOME_SETS_MAX);
+    uint32_t id = 0, ids[RPP_OUTCOME_SETS_MAX + 4];
+    for (uint32_t i = 0; i < RPP_OUTCOME_SETS_MAX + 3; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "GET /%u", i);
+        rpp_outcome *outcome = rpp_outcome_new(0);
+        rpp_label_set *base = set_of("endpoint", path), *set = of_request(base, outcome);
+        CHECK_OK(rpp_label_sets_intern(sets, set, &id));
+        bool is_found = i == RPP_OUTCOME_SETS_MAX;
+        rpp_outcome_end(outcome, is_found ? 200 : 404, RPP_SLOW_UNKNOWN);
+        rpp_label_set_has_no_route(set, "endpoint", 8, !is_found);
+        rpp_label_set_release(base);
+        rpp_label_set_release(set);
+        rpp_outcome_release(outcome);
+    }
+    CHECK_STR(sent(rpp_label_sets_get(sets, id), 0), "unrouted");
+    rpp_label_sets *settled = rpp_label_sets_settled(sets, ids);
+    CHECK_INT(rpp_label_sets_count(settled), 4); /* with status and without, and the one that was found */
+    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[1])), "endpoint=unrouted status=4xx");
+    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[id - 2])), "endpoint=GET /4096");
+    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[id - 1])), "endpoint=unrouted");
+    CHECK_INT(ids[id], ids[id - 1]);
+    rpp_label_sets_free(sets);
+    rpp_label_sets_free(settled);
 }
 
 TEST(settling_survives_every_failing_allocation)

@@ -11,8 +11,8 @@ RSpec.describe "Requests that end in 404" do
     def work = sleep(0.03) # for longer than a period, so that it is an event of its own and not left to chance
     $there = ["/", "/cart"]
     app = lambda do |env|
-      work
       path = env["PATH_INFO"]
+      path.end_with?(".php") ? RperfPush.label(tenant: "acme") { work } : work
       env["sinatra.route"] = "GET /posts/:slug" if path.start_with?("/posts/")
       [$there.include?(path) ? 200 : 404, {}, []]
     end
@@ -38,6 +38,7 @@ RSpec.describe "Requests that end in 404" do
 
     client = PyroscopeClient.new(double.url)
     endpoints = client.label_values("endpoint", "{}")
+    expect(client.label_values("tenant", "{}")).to eq(["acme"])
     expect(endpoints).to contain_exactly("GET /", "GET /cart", "GET /posts/none", "unrouted", "GET /later")
     of_none = client.total(PyroscopeClient::WALL, '{service_name="shop", endpoint="unrouted"}')
     expect(of_none).to be >= 0.33e9 # 11 of 30 ms

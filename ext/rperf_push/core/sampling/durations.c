@@ -21,10 +21,13 @@ typedef struct endpoint {
     uint16_t counts[CLASSES];               /* requests in `last` by class */
 } endpoint;
 
+/* What a search reads lies close together. */
 struct rpp_durations {
+    uint32_t hashes[RPP_DURATIONS_ENDPOINTS_MAX]; /* of the names */
+    uint64_t seen[RPP_DURATIONS_ENDPOINTS_MAX];   /* the number of the endpoint's last request */
+    uint64_t requests;
     endpoint *endpoints;
     size_t count, capacity;
-    rpp_hash_index by_name;
 };
 
 _Static_assert(CLASSES <= UINT8_MAX + 1, "a class is a byte");
@@ -39,38 +42,57 @@ void rpp_durations_free(rpp_durations *durations)
     if (!durations) return;
     for (size_t i = 0; i < durations->count; i++) rpp_free(durations->endpoints[i].name);
     rpp_free(durations->endpoints);
-    rpp_hash_index_destroy(&durations->by_name);
     rpp_free(durations);
 }
 
 typedef struct name {
     const char *bytes;
     size_t length;
+    uint32_t hash;
 } name;
 
-static bool is_endpoint(const void *table, uint32_t id, const void *wanted)
+static bool is_endpoint(const rpp_durations *durations, size_t at, name wanted)
 {
-    const endpoint *known = &((const rpp_durations *)table)->endpoints[id];
-    const name *other = wanted;
-    return known->length == other->length && memcmp(known->name, other->bytes, other->length) == 0;
+    const endpoint *known = &durations->endpoints[at];
+    return durations->hashes[at] == wanted.hash && known->length == wanted.length &&
+           memcmp(known->name, wanted.bytes, wanted.length) == 0;
 }
 
-/* NULL if there is no room. */
+static size_t least_recently_seen(const rpp_durations *durations)
+{
+    size_t least = 0;
+    for (size_t at = 1; at < durations->count; at++) {
+        if (durations->seen[at] < durations->seen[least]) least = at;
+    }
+    return least;
+}
+
+/* Without a router, clients make names up: a new one takes the place of one that is not asked for any more. */
+static rpp_status add(rpp_durations *durations, name wanted, size_t *at)
+{
+    bool is_full = durations->count == RPP_DURATIONS_ENDPOINTS_MAX;
+    char *copy = rpp_strndup(wanted.bytes, wanted.length);
+    if (!copy) return RPP_NO_MEMORY;
+    if (!is_full && rpp_grow((void **)&durations->endpoints, &durations->capacity, durations->count + 1,
+                             sizeof *durations->endpoints) != RPP_OK) {
+        rpp_free(copy);
+        return RPP_NO_MEMORY;
+    }
+    *at = is_full ? least_recently_seen(durations) : durations->count++;
+    if (is_full) rpp_free(durations->endpoints[*at].name);
+    durations->endpoints[*at] = (endpoint){.name = copy, .length = wanted.length};
+    durations->hashes[*at] = wanted.hash;
+    return RPP_OK;
+}
+
+/* NULL if out of memory. */
 static endpoint *find(rpp_durations *durations, name wanted)
 {
-    uint32_t hash = rpp_hash_bytes(wanted.bytes, wanted.length);
-    uint32_t known = rpp_hash_index_find(&durations->by_name, hash, is_endpoint, durations, &wanted);
-    if (known != RPP_INDEX_NONE) return &durations->endpoints[known];
-    if (durations->count == RPP_DURATIONS_ENDPOINTS_MAX) return NULL;
-    rpp_status status = rpp_grow((void **)&durations->endpoints, &durations->capacity, durations->count + 1,
-                                 sizeof *durations->endpoints);
-    if (status == RPP_OK) status = rpp_hash_index_reserve(&durations->by_name, 1);
-    char *copy = status == RPP_OK ? rpp_strndup(wanted.bytes, wanted.length) : NULL;
-    if (!copy) return NULL;
-    rpp_hash_index_add(&durations->by_name, hash, (uint32_t)durations->count);
-    endpoint *fresh = &durations->endpoints[durations->count++];
-    *fresh = (endpoint){.name = copy, .length = wanted.length};
-    return fresh;
+    size_t at = 0;
+    while (at < durations->count && !is_endpoint(durations, at, wanted)) at++;
+    if (at == durations->count && add(durations, wanted, &at) != RPP_OK) return NULL;
+    durations->seen[at] = ++durations->requests;
+    return &durations->endpoints[at];
 }
 
 static unsigned class_of(uint64_t duration_ns)
@@ -102,7 +124,7 @@ static void remember(endpoint *known, unsigned class)
 
 rpp_slow rpp_durations_note(rpp_durations *durations, const char *endpoint_name, size_t length, uint64_t duration_ns)
 {
-    endpoint *known = find(durations, (name){endpoint_name, length});
+    endpoint *known = find(durations, (name){endpoint_name, length, rpp_hash_bytes(endpoint_name, length)});
     if (!known) return RPP_SLOW_UNKNOWN;
     unsigned class = class_of(duration_ns);
     rpp_slow slow = judge(known, class);

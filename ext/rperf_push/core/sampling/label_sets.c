@@ -12,8 +12,9 @@
 /* One block of memory: this struct, the pairs, then the texts that they point to, each with a NUL at its end. */
 struct rpp_label_set {
     atomic_uint references;
-    atomic_uint no_route; /* 1 + the index of the pair whose value is not sent; 0: none */
-    rpp_outcome *outcome; /* a reference; NULL: no request, or its outcome is not wanted */
+    atomic_uint route;     /* twice (1 + the pair whose value was asked for), and 1 if it led nowhere; 0: of no pair */
+    rpp_outcome *outcome;  /* a reference; NULL: of no request whose end is awaited */
+    rpp_label_set *source; /* a reference: its route is this set's too, also if it is known later; NULL: none */
     uint32_t hash;
     uint32_t count;
     rpp_label pairs[];
@@ -95,8 +96,9 @@ static rpp_label_set *build(const rpp_label *pairs, size_t count, rpp_outcome *o
     if (!set) return NULL;
 
     atomic_init(&set->references, 1);
-    atomic_init(&set->no_route, 0);
+    atomic_init(&set->route, 0);
     set->outcome = rpp_outcome_retain(outcome);
+    set->source = NULL;
     set->count = (uint32_t)count;
     set->hash = outcome ? rpp_hash_bytes(&outcome, sizeof outcome) : 0;
     char *to = (char *)&set->pairs[count];
@@ -114,6 +116,13 @@ static rpp_label_set *build(const rpp_label *pairs, size_t count, rpp_outcome *o
         set->hash = rpp_hash_words(set->hash, (uint64_t)key_hash << 32 | value_hash);
     }
     return set;
+}
+
+/* The set that knows the route, or will. */
+static rpp_label_set *knowing_route(const rpp_label_set *set)
+{
+    while (set && !atomic_load_explicit(&set->route, memory_order_relaxed)) set = set->source;
+    return (rpp_label_set *)set;
 }
 
 rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *changes, size_t count, rpp_label_set **set)
@@ -159,6 +168,7 @@ rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *chang
     bool is_empty = !kept && !rpp_label_set_outcome(base);
     rpp_label_set *merged = is_empty ? NULL : build(pairs, kept, rpp_label_set_outcome(base));
     if (!is_empty && !merged) goto done;
+    if (merged) merged->source = rpp_label_set_retain(knowing_route(base));
     *set = merged;
     status = RPP_OK;
 
@@ -179,6 +189,7 @@ void rpp_label_set_release(rpp_label_set *set)
     /* acq_rel: the thread that frees sees everything that others did with the set. */
     if (!set || atomic_fetch_sub_explicit(&set->references, 1, memory_order_acq_rel) != 1) return;
     rpp_outcome_release(set->outcome);
+    rpp_label_set_release(set->source); /* as deep as requests are within requests */
     rpp_free(set);
 }
 
@@ -200,17 +211,38 @@ static bool find_key(const rpp_label_set *set, const char *key, size_t key_lengt
     return found;
 }
 
+static bool same_pair(const rpp_label *one, const rpp_label *other)
+{
+    if (one->key_length != other->key_length || one->value_length != other->value_length) return false;
+    return memcmp(one->key, other->key, one->key_length) == 0 &&
+           memcmp(one->value, other->value, one->value_length) == 0;
+}
+
+/* The set that knows, or will, whether this label's value led somewhere; NULL: none. */
+static rpp_label_set *knowing_route_of(const rpp_label_set *set, const rpp_label *label)
+{
+    for (; set; set = set->source) {
+        unsigned route = atomic_load_explicit(&set->route, memory_order_relaxed);
+        if (route && same_pair(&set->pairs[(route >> 1) - 1], label)) break;
+    }
+    return (rpp_label_set *)set;
+}
+
 void rpp_label_set_has_no_route(rpp_label_set *set, const char *key, size_t key_length, bool none)
 {
     size_t at = 0;
-    bool found = find_key(set, key, key_length, &at);
-    if (found) atomic_store_explicit(&set->no_route, none ? (unsigned)at + 1 : 0, memory_order_relaxed);
+    if (!find_key(set, key, key_length, &at)) return;
+    rpp_label_set *knowing = knowing_route_of(set, &set->pairs[at]);
+    if (!knowing) knowing = set;
+    (void)find_key(knowing, key, key_length, &at);
+    atomic_store_explicit(&knowing->route, (unsigned)(at + 1) << 1 | none, memory_order_relaxed);
 }
 
 rpp_label rpp_label_set_sent_at(const rpp_label_set *set, size_t index)
 {
     rpp_label label = rpp_label_set_at(set, index);
-    if (atomic_load_explicit(&set->no_route, memory_order_relaxed) == index + 1) {
+    const rpp_label_set *knowing = knowing_route_of(set, &label);
+    if (knowing && atomic_load_explicit(&knowing->route, memory_order_relaxed) & 1) {
         label.value = RPP_LABEL_NO_ROUTE;
         label.value_length = sizeof RPP_LABEL_NO_ROUTE - 1;
     }
@@ -222,10 +254,7 @@ bool rpp_label_set_equal(const rpp_label_set *a, const rpp_label_set *b)
     if (a == b) return true;
     if (!a || !b || a->hash != b->hash || a->count != b->count || a->outcome != b->outcome) return false;
     for (uint32_t i = 0; i < a->count; i++) {
-        const rpp_label *one = &a->pairs[i], *other = &b->pairs[i];
-        if (one->key_length != other->key_length || one->value_length != other->value_length) return false;
-        if (memcmp(one->key, other->key, one->key_length) != 0) return false;
-        if (memcmp(one->value, other->value, one->value_length) != 0) return false;
+        if (!same_pair(&a->pairs[i], &b->pairs[i])) return false;
     }
     return true;
 }
@@ -244,7 +273,7 @@ rpp_status rpp_label_set_with_outcome(const rpp_label_set *base, rpp_outcome *ou
 {
     rpp_label_set *copy = build(base ? base->pairs : NULL, rpp_label_set_count(base), outcome);
     if (!copy) return RPP_NO_MEMORY;
-    if (base) atomic_init(&copy->no_route, atomic_load_explicit(&base->no_route, memory_order_relaxed));
+    copy->source = rpp_label_set_retain(knowing_route(base));
     *set = copy;
     return RPP_OK;
 }
@@ -263,7 +292,7 @@ static size_t add_text(rpp_label *pairs, size_t count, const char *key, const ch
 rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settled)
 {
     rpp_label pairs[2 + RPP_LABELS_OF_A_FIBER_MAX];
-    rpp_outcome_view known = rpp_outcome_look(set->outcome);
+    rpp_outcome_view known = set->outcome ? rpp_outcome_look(set->outcome) : (rpp_outcome_view){NULL, NULL};
     size_t count = add_text(pairs, 0, RPP_OUTCOME_STATUS_LABEL, known.status);
     count = add_text(pairs, count, RPP_OUTCOME_SLOW_LABEL, known.slow);
     for (size_t i = 0; i < set->count; i++) pairs[count++] = rpp_label_set_sent_at(set, i);
@@ -307,13 +336,18 @@ static bool is_set(const void *table, uint32_t id, const void *key)
     return rpp_label_set_equal(((const rpp_label_sets *)table)->sets[id], key);
 }
 
-/* The table has its maximum of sets with an outcome. */
-static rpp_status intern_without_outcome(rpp_label_sets *sets, const rpp_label_set *set, uint32_t *id)
+/* The table has its maximum of sets with an outcome. Only the end of a request tells whether it had a route. Of requests with the same
+ * labels, the first one decides: if it still runs when the window is sealed, its path is sent, whatever the others say. */
+static rpp_status intern_without_outcome(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
 {
     rpp_label_set *plain = NULL;
     rpp_stats_add(RPP_STAT_samples_without_outcome, 1);
-    rpp_status status = set->count ? rpp_label_set_with_outcome(set, NULL, &plain) : RPP_OK;
-    if (status == RPP_OK) status = rpp_label_sets_intern(sets, plain, id);
+    if (set->count) {
+        plain = build(set->pairs, set->count, NULL);
+        if (!plain) return RPP_NO_MEMORY;
+        plain->source = rpp_label_set_retain(set);
+    }
+    rpp_status status = rpp_label_sets_intern(sets, plain, id);
     rpp_label_set_release(plain);
     return status;
 }
@@ -349,7 +383,8 @@ bool rpp_label_sets_have_outcomes(const rpp_label_sets *sets)
 
 static rpp_status intern_settled(rpp_label_sets *into, rpp_label_set *set, uint32_t *id)
 {
-    if (!rpp_label_set_outcome(set)) return rpp_label_sets_intern(into, set, id);
+    bool is_settled = !set || (!set->outcome && !set->source);
+    if (is_settled) return rpp_label_sets_intern(into, set, id);
     rpp_label_set *settled;
     rpp_status status = rpp_label_set_settled(set, &settled);
     if (status != RPP_OK) return status;

@@ -39,7 +39,9 @@ rpp_label_set *rpp_label_set_retain(rpp_label_set *set);
 void rpp_label_set_release(rpp_label_set *set);
 size_t rpp_label_set_count(const rpp_label_set *set);
 rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index);
-/* `none`: the value of this key comes from a request that no route matched, so it is sent as RPP_LABEL_NO_ROUTE. False undoes this. */
+/* The value of this key comes from what a client asked for. `none`: no route matched, so the value is sent as RPP_LABEL_NO_ROUTE.
+ * False undoes this. Sets that are merged from this one after the first call and have the same value share the answer: a call for one
+ * is a call for all. */
 void rpp_label_set_has_no_route(rpp_label_set *set, const char *key, size_t key_length, bool none);
 /* Like rpp_label_set_at, but with the value that is sent. */
 rpp_label rpp_label_set_sent_at(const rpp_label_set *set, size_t index);
@@ -52,14 +54,14 @@ RPP_NODISCARD rpp_status rpp_label_set_with_outcome(const rpp_label_set *base, r
                                                     rpp_label_set **set);
 /* The set keeps its reference. NULL: it has none. */
 rpp_outcome *rpp_label_set_outcome(const rpp_label_set *set);
-/* For a set with an outcome: a set with the values that are sent, and the outcome so far as labels. If the program has set a label
- * of the same name, that one stays. */
+/* A set with the values that are sent, and the outcome so far as labels, if it has one. If the program has set a label of the same
+ * name, that one stays. */
 RPP_NODISCARD rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settled);
 
 typedef struct rpp_label_sets rpp_label_sets;
 
 /* At most `max_sets` sets and the empty one, whose id is 0. At most RPP_OUTCOME_SETS_MAX of them have an outcome; further ones lose
- * theirs (samples_without_outcome). NULL if out of memory. */
+ * theirs (samples_without_outcome), but not their route. NULL if out of memory. */
 rpp_label_sets *rpp_label_sets_new(uint32_t max_sets);
 void rpp_label_sets_free(rpp_label_sets *sets);
 /* Retains the set if it is new. RPP_LIMIT: the table is full. */
