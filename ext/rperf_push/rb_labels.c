@@ -8,7 +8,7 @@
 static VALUE fiber_class; /* Ruby exports no rb_cFiber */
 static ID id_aref, id_aset, id_to_s;
 static VALUE storage_key;
-static bool in_use; /* some label was set in this process */
+static bool in_use; /* a label was set in this process */
 
 static void free_set(void *set)
 {
@@ -60,14 +60,14 @@ static rpp_label_set *kept_by_ledger(const rpp_label_set *labels)
     return kept && rpp_label_set_equal(kept, labels) ? kept : NULL;
 }
 
-/* Ruby may interrupt us as soon as it has stored it. */
+/* Ruby may interrupt this function as soon as it has stored the set. */
 static void store(VALUE wrapper)
 {
     rb_rpp_labels_changed(set_of(wrapper));
     rb_funcall(fiber_class, id_aset, 2, storage_key, wrapper);
 }
 
-/* First of all, as it may raise. */
+/* Call it first, because it may raise. */
 static VALUE new_wrapper(void)
 {
     return TypedData_Wrap_Struct(rb_cObject, &set_type, NULL);
@@ -132,7 +132,7 @@ static VALUE merged(VALUE base, VALUE hash)
 
 /* --- methods of Native --- */
 
-/* While nothing is sampled, labels are worth nothing. A forked child may only have to come to its restart. */
+/* Labels are needed only while something is sampled, or in a forked child that has not been restarted yet. */
 static bool are_wanted(void)
 {
     if (rb_rpp_outlets_any()) return true;
@@ -190,7 +190,7 @@ rpp_outcome *rb_rpp_labels_outcome_of(VALUE handle)
     return rpp_label_set_outcome(rb_check_typeddata(handle, &set_type));
 }
 
-/* Time is kept under the first set of these labels that the thread met, which may be another one. */
+/* The ledger may hold an equal set that the thread met before, so that one is marked, too. */
 static VALUE native_no_route(VALUE self, VALUE key, VALUE none)
 {
     if (!in_use) return Qnil;

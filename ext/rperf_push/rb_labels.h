@@ -1,7 +1,7 @@
 /* rb_labels.h - the labels of the current fiber: RperfPush.label, and the sampler's access to them.
  *
- * A fiber's label set is in its storage (Fiber[]), which Ruby copies to the fibers and threads that it creates. The
- * thread's ledger is told when the set of the running fiber changes: by label, and at each fiber switch and thread start.
+ * A fiber's label set is in its storage (Fiber[]), which Ruby copies to the fibers and threads that it creates. The thread's
+ * ledger gets the set of the running fiber when it changes: in label, and at each fiber switch and thread start.
  *
  * Threads    the thread that holds the GVL.
  * Ownership  the fiber's storage owns the set; the sampler borrows it.

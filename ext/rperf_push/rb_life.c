@@ -10,7 +10,7 @@
 static const rb_rpp_participant *const *participants;
 static size_t count;
 static VALUE native_module;
-static bool ends_with_process; /* an end proc and a finalizer are still to come */
+static bool ends_with_process; /* an end proc and a finalizer are registered and have not run */
 
 /* --- fork --- */
 
@@ -34,7 +34,7 @@ static VALUE restart(VALUE index)
     return p->restart_in_child ? p->restart_in_child(Qnil) : Qnil;
 }
 
-/* Whatever one raises, the others are restarted. */
+/* If one of them raises, the others are restarted anyway. */
 static VALUE restart_from(VALUE index)
 {
     return index < count ? rb_ensure(restart, index, restart_from, index + 1) : Qnil;
@@ -45,7 +45,7 @@ static void restart_in_child(void)
     restart_from(0);
 }
 
-/* The statistics and the sampler first: what participants count is the child's, and nobody fills what they forget. */
+/* The statistics and the sampler come first: participants then count for the child, and no samples come while they forget. */
 static void after_fork_in_child(void)
 {
     rpp_stats_reset();
@@ -76,7 +76,7 @@ static VALUE end_before(VALUE index)
     return index > 0 ? rb_ensure(end, index - 1, end_before, index - 1) : Qnil;
 }
 
-/* A session that begins after this, in an end proc that comes later, registers it once more. */
+/* If a session begins after this, in a later end proc, it registers this function again. */
 static void at_exit(VALUE unused)
 {
     ends_with_process = false;

@@ -1,11 +1,11 @@
-/* rb_life.h - what happens to the process: fork and exit. It tells the participants, in an order that is written down in one place.
+/* rb_life.h - fork and exit of the process. It calls the participants, in an order that one list defines.
  *
  * Operation
- *   A fork's handlers run on the thread that forks. In the child they may touch only our own memory, whose locks and tables may be
- *   half-way: each participant forgets what is its parent's. What the child is to have of its own begins with a job, at the
- *   child's first safepoint.
- *   At the exit, an end proc ends what still runs. What begins later, in another end proc, is ended by one more; what begins even
- *   later, by a finalizer: all end procs have run then and all other threads are gone, but Ruby still works.
+ *   A fork's handlers run on the thread that forks. In the child they may touch only our own memory. The fork may have come in the
+ *   middle of a change, so each participant abandons the state of the parent. A job at the child's first safepoint starts the
+ *   child's own sessions.
+ *   At the exit, an end proc ends all sessions. Another end proc ends a session that begins later, in an end proc. A finalizer ends a
+ *   session that begins even later: then all end procs have run and all other threads are gone, but Ruby still works.
  *
  * Threads    under the GVL, unless a line says something else.
  * Ownership  the participants are kept until the process ends.
@@ -15,7 +15,7 @@
 
 #include "rb_compat.h"
 
-/* Each function may be NULL. What a VALUE function returns is ignored; it may raise, and those after it are still called. */
+/* Each function may be NULL. The result of a VALUE function is ignored. If it raises, the following ones are still called. */
 typedef struct rb_rpp_participant {
     void (*before_fork)(void);
     void (*after_fork_in_parent)(void);

@@ -40,7 +40,7 @@ typedef struct rb_rpp_data_sample {
 
 rb_rpp_data_sample rb_rpp_data_sample_of(VALUE samples, long index);
 
-/* As rb_ary_entry, inline: nil where somebody has cut the stack meanwhile. */
+/* Like rb_ary_entry, but inline: nil if other code has shortened the stack meanwhile. */
 static inline VALUE rb_rpp_frame_at(VALUE frames, long index)
 {
     return index < RARRAY_LEN(frames) ? RARRAY_AREF(frames, index) : Qnil;

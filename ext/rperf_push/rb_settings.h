@@ -10,9 +10,9 @@
 
 #include "core/settings/settings.h"
 
-/* Settings of `texts` (option => [text, source], as from the environment), then `options` (option => Ruby value) over them,
- * checked as a whole. The Array `mistakes` has those that are known already, as Strings; others come before them. NULL
- * when there are any. Raises NoMemoryError only. */
+/* Applies `texts` (option => [text, source], as from the environment), then `options` (option => Ruby value), and checks the result.
+ * The Array `mistakes` has known mistakes as Strings; new ones are put before them. NULL if there are any. Raises only
+ * NoMemoryError. */
 rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE mistakes);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "core/sampling/stack_table.h"
 
-/* Says what counts as the same frame: the number of this one. May raise. */
+/* The number of a frame; frames with the same number are equal. May raise. */
 typedef uint32_t rb_rpp_frame_number(void *context, VALUE frame);
 
 typedef struct rb_rpp_stacks {
@@ -23,7 +23,7 @@ typedef struct rb_rpp_stacks {
 
 /* Raises NoMemoryError. */
 void rb_rpp_stacks_init(rb_rpp_stacks *stacks, rb_rpp_frame_number *number_of, void *context);
-/* All bytes zero are fine. */
+/* A struct of all zeros may be destroyed. */
 void rb_rpp_stacks_destroy(rb_rpp_stacks *stacks);
 /* The id of the stack with these frames, leaf first. Raises what `number_of` does. */
 uint32_t rb_rpp_stack_id_of(rb_rpp_stacks *stacks, VALUE frames);

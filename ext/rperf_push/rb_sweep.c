@@ -17,7 +17,7 @@
 
 #define IN_HANDLER __attribute__((tls_model("initial-exec"))) /* no allocation at the first use */
 
-static struct sigaction tick; /* whoever handles the real ones */
+static struct sigaction tick; /* the handler of real ticks */
 static _Atomic bool sweeping;
 
 /* The record whose timer would tick on this native thread. */
@@ -34,7 +34,7 @@ static void timer_created(rb_rpp_thread *t)
     own_tid = tid;
 }
 
-/* For the account only: the handler decides by itself. */
+/* Only for the record: the handler decides by itself. */
 static rb_rpp_sweep_outcome reason_to_defer(const rb_rpp_thread *t)
 {
     if (!t->in_ruby) return RB_RPP_SWEEP_NO_TICK;

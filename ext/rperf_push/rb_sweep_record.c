@@ -74,7 +74,7 @@ static struct {
     unsigned frames_count;
     wrong_stack wrong[WRONG_MAX];
     unsigned wrong_count;
-    place changing[PLACES_MAX]; /* what finds no room is not told */
+    place changing[PLACES_MAX]; /* places beyond the limit are left out */
     code_range code[CODE_MAX];
     unsigned code_count;
 } record;

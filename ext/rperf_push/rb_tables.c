@@ -1,4 +1,4 @@
-/* rb_tables.c - the core's tables for Ruby: what a profile counts, what a thread may be doing, why uploads fail. */
+/* rb_tables.c - gives Ruby the core's tables: values of a profile, states of a thread, reasons of failed uploads. */
 #include "rb_tables.h"
 
 #include "core/base/value_types.h"

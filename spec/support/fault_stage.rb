@@ -24,7 +24,7 @@ class FaultStage
   # @yieldreturn [Hash] the settings that lead to it
   def self.scene(name, mends: true, &settings) = SCENES[name] = Scene.new(mends, settings)
 
-  PATIENCE = { upload_timeout: 0.6 }.freeze # where the answer never comes
+  PATIENCE = { upload_timeout: 2 }.freeze # where the answer never comes; on a busy machine the request takes its time to go out
   STATUSES = [400, 403, 404, 415, 422, 429, 500, 501, 503, 507, 520, 521, 524, 530].freeze # the others come about by themselves
 
   scene("nothing listens there", mends: false) { at("http://127.0.0.1:#{closed_port}") }

@@ -87,4 +87,5 @@ Dir.mktmpdir do |folder|
   end
   program = MakingFrames.new(ARGV.fetch(0))
   puts JSON.generate(windows: program.run(Integer(ARGV.fetch(1))), rest: program.rest(6))
+  RperfPush.shutdown # nothing is written into the folder while it is removed
 end

@@ -27,7 +27,7 @@ RperfPush.configure! { |config| config.application_name = "worker" }
 Thread.new do
   loop do
     request
-    sleep 0.005
+    sleep 0.02
   end
 end
 puts "ready"
