@@ -186,6 +186,17 @@ static void combine_options(void)
     rb_rpp_budget_begin(overhead_limit, period);
 }
 
+/* A tick is for all outlets, so one collector gives it. */
+static void choose_who_ticks(void)
+{
+    bool chosen = false;
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        bool ticks = rb_rpp_outlet_is_on(outlet) && !chosen;
+        if (rb_rpp_outlet_pipeline(outlet)) rpp_pipeline_set_ticking(rb_rpp_outlet_pipeline(outlet), ticks);
+        chosen |= ticks;
+    }
+}
+
 /* When something is sampled for the first time. Until then the program pays nothing. */
 static void follow_threads(void)
 {
@@ -205,6 +216,7 @@ static void resume_at(rb_rpp_outlet outlet, uint64_t now)
     bool others = count_on();
     if (others) rb_rpp_settle_all(now);
     rb_rpp_outlet_switch(outlet, true);
+    choose_who_ticks();
     if (!others) rb_rpp_sampling_begin(now);
     rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
 }
@@ -224,6 +236,7 @@ void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
     rb_rpp_settle_all(rpp_monotonic_ns());
     if (count_on() == 1) rb_rpp_sampling_end();
     rb_rpp_outlet_switch(outlet, false);
+    choose_who_ticks();
 }
 
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,

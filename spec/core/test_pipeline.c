@@ -624,6 +624,26 @@ TEST(a_thread_that_is_overdue_is_asked_once_for_each_tick)
     finish(f);
 }
 
+TEST(one_that_does_not_tick_still_asks_for_the_end_of_its_window)
+{
+    fixture *f = begin();
+    rpp_pipeline_set_ticking(f->pipeline, false);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+    for (int i = 0; i < 10; i++) {
+        pass(f, 2 * PERIOD);
+        turn(f);
+        CHECK(!wants(f, RPP_WORK_TICK));
+    }
+    pass(f, INTERVAL);
+    turn(f);
+    CHECK_INT(rpp_pipeline_work(f->pipeline), RPP_WORK_ROTATE);
+    rpp_pipeline_set_ticking(f->pipeline, true);
+    pass(f, 2 * PERIOD);
+    turn(f);
+    CHECK(wants(f, RPP_WORK_TICK));
+    finish(f);
+}
+
 /* One at a random place in every period, however often the collector looks. */
 TEST(ticks_come_once_a_period_and_not_with_who_begins_to_run)
 {

@@ -41,6 +41,7 @@ struct rpp_pipeline {
     _Atomic uint64_t window_start_ns; /* of the window that will be sealed next */
     _Atomic uint64_t period_ns;
     _Atomic bool last;
+    _Atomic bool ticking;
     _Atomic bool asleep;
     _Atomic uint64_t stirred_ns; /* when a thread began to run during the deep sleep; 0: none */
     rpp_waker waker;
@@ -103,6 +104,7 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
     if (options->tells_silence) rpp_silence_init(&p->silence, options->interval_ns, now);
     rpp_pipeline_open(p, now);
     atomic_store(&p->period_ns, options->period_ns);
+    atomic_store(&p->ticking, true);
     rpp_waker_init(&p->waker);
     pthread_mutex_init(&p->lock, NULL);
     rpp_cond_init(&p->changed);
@@ -318,11 +320,21 @@ static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
     rpp_waker_wait(&p->waker, until);
 }
 
+/* Without ticks of its own: until the window is over, and then in the same rhythm, until it is settled. */
+static uint64_t next_tick_ns(rpp_pipeline *p)
+{
+    if (atomic_load_explicit(&p->ticking, memory_order_relaxed)) return p->tick_ns;
+    return p->due_ns > monotonic(p) ? p->due_ns : UINT64_MAX;
+}
+
 static void collector_waits_for_the_next_tick(rpp_pipeline *p)
 {
-    uint64_t period = atomic_load_explicit(&p->period_ns, memory_order_relaxed);
-    uint64_t at_last = monotonic(p) + (period < LONGEST_TICK_NS ? period : LONGEST_TICK_NS);
-    rpp_waker_wait(&p->waker, p->tick_ns < at_last ? p->tick_ns : at_last);
+    uint64_t period = atomic_load_explicit(&p->period_ns, memory_order_relaxed), now = monotonic(p);
+    bool is_calm =
+        !atomic_load_explicit(&p->ticking, memory_order_relaxed) && p->due_ns > now && !atomic_load(&p->work);
+    uint64_t at_last = now + (is_calm || period > LONGEST_TICK_NS ? LONGEST_TICK_NS : period);
+    uint64_t next = next_tick_ns(p);
+    rpp_waker_wait(&p->waker, next < at_last ? next : at_last);
 }
 
 static void *collector_main(void *context)
@@ -333,7 +345,7 @@ static void *collector_main(void *context)
     while (!is_stopping(p)) {
         /* Set before asking for activity: a thread that runs after the answer then ends the sleep. */
         atomic_store(&p->asleep, quiet > 0);
-        bool ticks = is_tick(p, slept);
+        bool ticks = is_tick(p, slept) && atomic_load_explicit(&p->ticking, memory_order_relaxed);
         unsigned activity = p->seams.activity(p->seams.context);
         quiet = activity ? 0 : quiet + 1;
         drain(p);
@@ -471,6 +483,11 @@ rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *p, uint32_t window, rpp_pat
     bool delivered = (int32_t)(p->delivered - window) >= 0;
     pthread_mutex_unlock(&p->lock);
     return delivered ? RPP_OK : RPP_TIMEOUT;
+}
+
+void rpp_pipeline_set_ticking(rpp_pipeline *p, bool on)
+{
+    atomic_store_explicit(&p->ticking, on, memory_order_relaxed);
 }
 
 void rpp_pipeline_set_period(rpp_pipeline *p, uint64_t period_ns)

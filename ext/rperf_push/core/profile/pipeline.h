@@ -111,6 +111,9 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
 RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, rpp_patience *patience);
 /* Windows that are sealed from now on leave no rest for later ones. Call it before the last rotation of a session. */
 void rpp_pipeline_set_last(rpp_pipeline *pipeline);
+/* Off: another pipeline of the same sampler ticks for both, and the collector wakes only for windows, names and the buffer. A new
+ * pipeline ticks. */
+void rpp_pipeline_set_ticking(rpp_pipeline *pipeline, bool on);
 /* Takes effect with the next tick. */
 void rpp_pipeline_set_period(rpp_pipeline *pipeline, uint64_t period_ns);
 
