@@ -137,6 +137,7 @@ class Places {
   private readonly roots: number[][]; // groups above the stack, of each label set
   private readonly leaves: number[][];
   private readonly rootIds: number[];
+  private readonly rootCount: number;
   private readonly joins: boolean;
   private readonly missing: number[] = []; // of the stack that is being placed
 
@@ -158,6 +159,7 @@ class Places {
       if (!ids.has(key)) ids.set(key, ids.size);
       return ids.get(key)!;
     });
+    this.rootCount = ids.size;
   }
 
   private tagFrames(keys: string[]): number[][] {
@@ -168,8 +170,12 @@ class Places {
   /** Samples root by root, so that what is known of one root is remembered once. */
   order(): Int32Array {
     const { sampleLabels, sampleCount } = this.profile;
-    const order = new Int32Array(sampleCount).map((_, sample) => sample);
-    return new Set(this.rootIds).size < 2 ? order : order.sort((a, b) => this.rootIds[sampleLabels[a]] - this.rootIds[sampleLabels[b]]);
+    const next = new Int32Array(this.rootCount + 1);
+    for (let sample = 0; sample < sampleCount; sample++) next[this.rootIds[sampleLabels[sample]] + 1]++;
+    for (let at = 1; at < next.length; at++) next[at] += next[at - 1];
+    const order = new Int32Array(sampleCount);
+    for (let sample = 0; sample < sampleCount; sample++) order[next[this.rootIds[sampleLabels[sample]]]++] = sample;
+    return order;
   }
 
   of(sample: number): number {

@@ -12,16 +12,21 @@ export interface Row {
 }
 
 export function functions(tree: CallTree): Row[] {
-  const rows: Row[] = tree.groups.map((group, id) => ({ id, group, self: 0, total: 0, baseSelf: 0, baseTotal: 0 }));
+  const after = sums(tree, tree.self, tree.total);
+  const base = tree.baseSelf && tree.baseTotal && sums(tree, tree.baseSelf, tree.baseTotal);
+  return tree.groups
+    .map((group, id) => ({ id, group, self: after.self[id], total: after.total[id], baseSelf: base?.self[id] ?? 0, baseTotal: base?.total[id] ?? 0 }))
+    .filter((row) => row.total !== 0 || row.baseTotal !== 0);
+}
+
+function sums(tree: CallTree, ofNode: Float64Array, belowNode: Float64Array): { self: Float64Array; total: Float64Array } {
+  const { group } = tree;
+  const [self, total] = [new Float64Array(tree.groups.length), new Float64Array(tree.groups.length)];
   eachCall(tree, (node, outermost) => {
-    const row = rows[tree.group[node]];
-    row.self += tree.self[node];
-    row.baseSelf += tree.baseSelf?.[node] ?? 0;
-    if (!outermost) return;
-    row.total += tree.total[node];
-    row.baseTotal += tree.baseTotal?.[node] ?? 0;
+    self[group[node]] += ofNode[node];
+    if (outermost) total[group[node]] += belowNode[node];
   });
-  return rows.filter((row) => row.total !== 0 || row.baseTotal !== 0);
+  return { self, total };
 }
 
 /** Each node, callers first, and whether its group is not among its callers. */

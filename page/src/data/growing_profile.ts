@@ -1,4 +1,4 @@
-import type { Frame, Labels, Profile, ValueType, Window } from "./profile";
+import type { Frame, Labels, Profile, Stacks, ValueType, Window } from "./profile";
 import { StackTree } from "./stack_tree";
 
 /** A profile to which files and live processes add. */
@@ -89,17 +89,56 @@ export class GrowingProfile implements Profile {
   }
 }
 
-/** As it is now, in arrays that another thread can be given without a copy. */
+/**
+ * As it is now, in arrays that another thread can be given without a copy. Nodes are depth first and samples in their order, so that what is near
+ * in the tree is near in memory: each question goes through all of it.
+ */
 export function handedOver(profile: GrowingProfile): { profile: Profile; buffers: ArrayBuffer[] } {
-  const { types, frames, stacks, labelSets, windows, defaultType, sampleCount } = profile;
-  const parent = stacks.parent.slice(0, stacks.size);
-  const frame = stacks.frame.slice(0, stacks.size);
-  const [sampleNode, sampleLabels, sampleWindow] = [profile.sampleNode, profile.sampleLabels, profile.sampleWindow].map((column) => Int32Array.from(column));
-  const values = profile.values.map((column) => Float64Array.from(column));
+  const { types, frames, labelSets, windows, defaultType, sampleCount } = profile;
+  const { stacks, place } = depthFirst(profile.stacks);
+  const order = inOrder(profile.sampleNode, place);
+  const column = (from: number[]) => Int32Array.from(order, (sample) => from[sample]);
+  const sampleNode = Int32Array.from(order, (sample) => place[profile.sampleNode[sample]]);
+  const [sampleLabels, sampleWindow] = [column(profile.sampleLabels), column(profile.sampleWindow)];
+  const values = profile.values.map((from) => Float64Array.from(order, (sample) => from[sample]));
   return {
-    profile: {
-      types, frames, stacks: { parent, frame, size: stacks.size }, labelSets, windows, defaultType, sampleCount, sampleNode, sampleLabels, sampleWindow, values,
-    },
-    buffers: [parent, frame, sampleNode, sampleLabels, sampleWindow, ...values].map(({ buffer }) => buffer),
+    profile: { types, frames, stacks, labelSets, windows, defaultType, sampleCount, sampleNode, sampleLabels, sampleWindow, values },
+    buffers: [stacks.parent, stacks.frame, sampleNode, sampleLabels, sampleWindow, ...values].map(({ buffer }) => buffer),
   };
+}
+
+/** @returns the stacks, and where each node of before is in them */
+function depthFirst({ parent, frame, size }: Stacks) {
+  const first = new Int32Array(size); // child; 0: none
+  const next = new Int32Array(size); // sibling; 0: none
+  for (let node = size - 1; node > 0; node--) {
+    next[node] = first[parent[node]];
+    first[parent[node]] = node;
+  }
+  const place = new Int32Array(size);
+  const stacks = { parent: new Int32Array(size), frame: new Int32Array(size), size };
+  stacks.parent[0] = stacks.frame[0] = -1;
+  let count = 1;
+  for (let node = first[0]; node > 0; ) {
+    stacks.parent[count] = place[parent[node]];
+    stacks.frame[count] = frame[node];
+    place[node] = count++;
+    if (first[node] > 0) {
+      node = first[node];
+      continue;
+    }
+    while (node > 0 && next[node] === 0) node = parent[node];
+    node = next[node];
+  }
+  return { stacks, place };
+}
+
+/** @returns samples by where their nodes go */
+function inOrder(nodes: number[], place: Int32Array): Int32Array {
+  const next = new Int32Array(place.length + 1);
+  for (const node of nodes) next[place[node] + 1]++;
+  for (let at = 1; at < next.length; at++) next[at] += next[at - 1];
+  const order = new Int32Array(nodes.length);
+  nodes.forEach((node, sample) => (order[next[place[node]]++] = sample));
+  return order;
 }

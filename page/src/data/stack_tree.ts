@@ -30,6 +30,12 @@ export class StackTree implements Stacks {
     return node;
   }
 
+  /** Room for what is to come: to grow again and again takes time. */
+  reserve(nodes: number, branches: number): void {
+    while (this.parent.length < nodes) this.grow();
+    if (this.slots.length < branches * 2) this.rehash(2 ** Math.ceil(Math.log2(branches * 2)));
+  }
+
   private furtherChild(parent: number, frame: number): number {
     const mask = this.slots.length - 1;
     let slot = hash(parent, frame) & mask;
@@ -39,24 +45,27 @@ export class StackTree implements Stacks {
     }
     const node = this.add(parent, frame);
     this.slots[slot] = node;
-    if (++this.further * 2 > this.slots.length) this.rehash();
+    if (++this.further * 2 > this.slots.length) this.rehash(this.slots.length * 4);
     return node;
   }
 
   private add(parent: number, frame: number): number {
-    if (this.size === this.parent.length) {
-      this.parent = grown(this.parent);
-      this.frame = grown(this.frame);
-      this.first = grown(this.first);
-    }
+    if (this.size === this.parent.length) this.grow();
     const node = this.size++;
     this.parent[node] = parent;
     this.frame[node] = frame;
     return node;
   }
 
-  private rehash(): void {
-    this.slots = new Int32Array(this.slots.length * 4);
+  private grow(): void {
+    this.parent = grown(this.parent);
+    this.frame = grown(this.frame);
+    this.first = grown(this.first);
+  }
+
+  /** @param length a power of two */
+  private rehash(length: number): void {
+    this.slots = new Int32Array(length);
     const mask = this.slots.length - 1;
     for (let node = 1; node < this.size; node++) {
       const parent = this.parent[node];

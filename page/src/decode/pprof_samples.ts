@@ -6,6 +6,7 @@ import type { Location, Tables } from "./pprof";
 
 /** Numbers of profile.proto's fields. */
 const SAMPLE = { location: 1, value: 2, label: 3 };
+const BYTES_OF_NODE = 8; // of a large file
 const LABEL = { key: 1, text: 2, number: 3 };
 
 /**
@@ -34,6 +35,8 @@ export class Samples {
   read(bytes: Uint8Array): void {
     const pbf = new PbfReader(bytes);
     const { samples } = this.tables;
+    const { stacks } = this.profile;
+    stacks.reserve(stacks.size + bytes.length / BYTES_OF_NODE, samples.length / 2);
     for (let at = 0; at < samples.length; at += 2) {
       pbf.pos = samples[at];
       this.readSample(pbf, samples[at + 1]);

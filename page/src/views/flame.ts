@@ -20,6 +20,7 @@ export function flameView({ model, state, store, width, say }: Shown): HTMLEleme
     },
     hovered: say,
   });
+  say(`${quantity(tree.total[0], unit)} of ${model.type(state).name} in all. ? lists the keys.`);
   return h("div", {}, h("div", { class: "above" }, legend(tree.baseTotal !== null), search && found(search), zoom !== 0 &&
     h("button", { onclick: () => store.set({ zoom: [] }, true) }, "Reset zoom"), zoom !== 0 && methodButtons()), graph);
 

@@ -1,10 +1,12 @@
 import { labelKeys } from "../data/filter";
 import { parseRange } from "../data/sides";
-import { heat } from "../data/timeline";
+import { heat, type Timeline } from "../data/timeline";
 import { h, select } from "../parts/dom";
 import { change, quantity } from "../parts/numbers";
 import { sortedTable } from "../parts/table";
 import type { Shown } from "./view";
+
+const LABEL_WIDTH = 110; // pixels, with what is left of the heat map
 
 /** Windows as a heat map. A range of its columns becomes the profile that all views show. */
 export function timelineView(shown: Shown): HTMLElement {
@@ -26,8 +28,9 @@ export function timelineView(shown: Shown): HTMLElement {
     cell.style.setProperty("--heat", `${Math.round((amount / most) * 100)}%`);
     return cell;
   });
+  const labelled = Math.max(Math.ceil((titles.length * LABEL_WIDTH) / shown.width), 1);
   const heads = titles.map((title, column) => h("th", { scope: "col", class: "tick", "data-column": column, "aria-selected": String(inside(column, range)) },
-    h("button", { tabindex: column === (range?.[0] ?? 0) ? 0 : -1, title, "aria-label": title })));
+    h("button", { tabindex: column === (range?.[0] ?? 0) ? 0 : -1, title, "aria-label": title }, column % labelled === 0 && shortTitle(timeline, column))));
   const table = h("table", { class: "timeline" }, h("caption", {}, `${titles[0] ?? ""} – ${titles[titles.length - 1] ?? ""}. Drag over columns, or use the arrow keys with Shift, to choose a range.`),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), cells(row)))));
@@ -61,6 +64,11 @@ function snapshots({ model, state, store }: Shown): HTMLElement {
         h("button", { "aria-label": `Compare ${title} with the one before`, onclick: () => compare(column) }, "Compare with the one before")) },
     ],
   }));
+}
+
+/** A time of day, or the number of a snapshot. */
+function shortTitle({ titles, snapshots }: Timeline, column: number): string {
+  return snapshots ? String(column + 1) : titles[column].split(" ")[1];
 }
 
 function inside(column: number, range: [number, number] | null): boolean {
