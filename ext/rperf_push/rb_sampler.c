@@ -27,7 +27,7 @@
 
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static _Atomic bool by_signal;
-static _Atomic bool signal_lost; /* the program has changed its handler: the next job takes it back or gives it up */
+static _Atomic bool signal_lost; /* the program has changed its handler: see recover_timers */
 static _Atomic(void (*)(void)) restart_in_child;
 static _Atomic(void (*)(void)) requested;
 
@@ -99,24 +99,21 @@ static bool work_on_frames(void)
     return more;
 }
 
-static void give_up_signal(void)
+static void recover_timer(rb_rpp_thread *t, rb_rpp_timers_fate fate)
 {
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_stop(t);
-    rb_rpp_timers_stop();
-    atomic_store(&by_signal, false);
-    rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: the program handles SIGURG itself");
-}
-
-static void take_back_or_give_up_signal(void)
-{
-    static bool said;
-    if (!rb_rpp_timers_take_back()) {
-        give_up_signal();
+    if (fate == RB_RPP_TIMERS_TAKEN_BACK) {
+        rb_rpp_timer_set_again(t);
         return;
     }
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_set_again(t);
-    if (!said) rpp_log(RPP_LOG_INFO, "the program has reset SIGURG: taken back, as nobody handles it");
-    said = true;
+    rb_rpp_timer_stop(t);
+    if (rb_rpp_is_sampling() && t->in_ruby && !t->ended) rb_rpp_timer_start(t); /* where there is a signal for it */
+}
+
+static void recover_timers(void)
+{
+    rb_rpp_timers_fate fate = rb_rpp_timers_recover();
+    if (fate == RB_RPP_TIMERS_GIVEN_UP) atomic_store(&by_signal, false);
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) recover_timer(t, fate);
 }
 
 static unsigned count_on(void)
@@ -185,7 +182,7 @@ static void job(void *unused)
     if (request) request();
 
     bool ticks_were_lost = atomic_exchange(&signal_lost, false);
-    if (ticks_were_lost) take_back_or_give_up_signal();
+    if (ticks_were_lost) recover_timers();
     uint64_t began = rb_rpp_overhead_begin();
     unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0, ticks = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
