@@ -67,6 +67,29 @@ RSpec.describe "A profiled program" do
     expect(out).to eq("[100, 100, 100, 1, 1]\ntrue\n")
   end
 
+  # The debugger stops all threads at a breakpoint, evaluates, and goes on.
+  it "may be debugged" do
+    File.write("#{tmpdir}/debugged.rb", "def debugged(n)\n  n += 1\n  n\nend\n")
+    out = run(<<~'RUBY')
+      require "debug/session"
+      profile
+      DEBUGGER__.start(nonstop: true, no_color: true)
+      $stops = []
+      load(path = File.join(ENV["FOLDER"], "debugged.rb"))
+      DEBUGGER__::SESSION.add_line_breakpoint(path, 3, command: ["break", nil, "$stops << n"])
+      def stopped(n) = binding.break(do: "$stops << -n")
+      waiting = Thread.new { sleep }
+      3.times { |n| debugged(n) }
+      work
+      3.times { |n| Thread.new { stopped(n) }.join }
+      waiting.kill.join
+      work
+      Process.wait(fork { debugged(7); work; exit!($stops.last == 8 && RperfPush.flush) })
+      puts "stops: #{$stops}, forked: #{$?.success?}"
+    RUBY
+    expect(out.lines.last).to eq("stops: [1, 2, 3, 0, -1, -2], forked: true\n")
+  end
+
   it "may have its memory profiled" do
     out = run(<<~'RUBY')
       require "memory_profiler"
