@@ -52,6 +52,35 @@ RSpec.describe "The page" do
         .to eq("namespace=namespace,pod=name,node=nodeName,version=version")
     end
 
+    it "names numbers that `stats` has, and threads that a process has" do
+      named = text[/^## What it costs.*?(?=^## )/m].scan(/^\|.*\| ([^|]+) \|$/).flatten.flat_map { |cell| cell.scan(/`([^`]+)`/) }.flatten
+      threads, numbers = named.partition { |name| name.start_with?("rpp-") }
+      expect(numbers.size).to be >= 6
+      expect(RperfPush.stats.keys.map(&:to_s)).to include(*numbers)
+      out, = run_ruby(<<~RUBY)
+        RperfPush.configure! { |config| config.directory = #{tmpdir.inspect} }
+        puts Dir["/proc/self/task/*/comm"].map { |path| File.read(path).chomp }.grep(/^rpp-/)
+      RUBY
+      expect(out.split).to match_array(threads)
+    end
+
+    it "tells dynos apart by what it puts before the command" do
+      setting = text[/`(RPERF_PUSH_TAGS=\S+)` before the command/, 1]
+      out, = run_program(["sh", "-c", "#{setting} #{RbConfig.ruby} -e 'print ENV.fetch(\"RPERF_PUSH_TAGS\")'"], env: { "DYNO" => "web.2" })
+      expect(settings_from("RPERF_PUSH_TAGS" => out).fetch("tags")).to eq("dyno=web.2")
+    end
+
+    it "has a folder of sockets that the command reads, too" do
+      code = <<~RUBY
+        RperfPush.configure! { |config| config.directory = ENV.fetch("FOLDER") }
+        ps = ->(place) { IO.popen({ "RPERF_PUSH_CONTROL_SOCKET" => place }, [RbConfig.ruby, "-I", #{RubyProgram::LIB.dump}, #{CommandLine::EXECUTABLE.dump}, "ps"], &:read) }
+        puts [ENV.fetch("FOLDER"), ENV.fetch("OTHER")].map { |place| ps.call(place).include?(Process.pid.to_s) }.inspect
+      RUBY
+      other = "#{tmpdir}/other".tap { |path| Dir.mkdir(path, 0o700) }
+      out, err, = run_ruby(code, env: { "RPERF_PUSH_CONTROL_SOCKET" => tmpdir, "FOLDER" => tmpdir, "OTHER" => other })
+      expect([out, err]).to eq(["[true, false]\n", ""])
+    end
+
     it "has Ruby that works" do
       shown = blocks.(text, "ruby")
       expect(shown.size).to eq(2)

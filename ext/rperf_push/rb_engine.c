@@ -17,7 +17,7 @@
 #define OVERDUE_PERIODS 4u
 
 static _Atomic bool by_signal;
-static _Atomic bool signal_lost; /* the program has changed its handler: the next job takes it back or gives it up */
+static _Atomic bool signal_lost; /* the program has changed its handler: see recover_timers */
 
 /* --- ticks --- */
 
@@ -120,28 +120,26 @@ bool rb_rpp_engine_is_lost(void)
     return true;
 }
 
-static void give_up_signal(void)
+static void recover_timer(rb_rpp_thread *t, rb_rpp_timers_fate fate)
 {
-    rb_rpp_engine_stop();
-    atomic_store(&by_signal, false);
-    rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: the program handles SIGURG itself");
-}
-
-static void take_back_or_give_up_signal(void)
-{
-    static bool said;
-    if (!rb_rpp_timers_take_back()) {
-        give_up_signal();
+    if (fate == RB_RPP_TIMERS_TAKEN_BACK) {
+        rb_rpp_timer_set_again(t);
         return;
     }
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) rb_rpp_timer_set_again(t);
-    if (!said) rpp_log(RPP_LOG_INFO, "the program has reset SIGURG: taken back, as nobody handles it");
-    said = true;
+    rb_rpp_timer_stop(t);
+    if (rb_rpp_is_sampling() && t->in_ruby && !t->ended) rb_rpp_timer_start(t); /* where there is a signal for it */
+}
+
+static void recover_timers(void)
+{
+    rb_rpp_timers_fate fate = rb_rpp_timers_recover();
+    if (fate == RB_RPP_TIMERS_GIVEN_UP) atomic_store(&by_signal, false);
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) recover_timer(t, fate);
 }
 
 bool rb_rpp_engine_regain(void)
 {
     if (!atomic_exchange(&signal_lost, false)) return false;
-    take_back_or_give_up_signal();
+    recover_timers();
     return true;
 }

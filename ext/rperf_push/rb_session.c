@@ -108,8 +108,9 @@ static void tell_losses(const ending *e, uint64_t timeout_ns, uint64_t dropped, 
     char error[RPP_LAST_ERROR_MAX];
     bool known = rpp_stats_last_error(error, sizeof error) > 0;
     if (!interrupted && rpp_monotonic_ns() >= e->deadline_ns) {
-        rpp_log(RPP_LOG_WARN, "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64,
-                (double)timeout_ns / (double)RPP_NS_PER_S, dropped);
+        rpp_log(RPP_LOG_WARN,
+                "the shutdown timeout of %.1f s passed before all was sent; profiles lost: %" PRIu64 "%s%s",
+                (double)timeout_ns / (double)RPP_NS_PER_S, dropped, known ? "; last error: " : "", known ? error : "");
     } else {
         rpp_log(RPP_LOG_WARN, "the shutdown ended before all was sent (%s); profiles lost: %" PRIu64,
                 known && !interrupted ? error : "it was broken off", dropped);

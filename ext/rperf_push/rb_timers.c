@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +19,23 @@
 #include "rb_testing.h"
 #include "rb_walk.h"
 
-#define TIMER_SIGNAL SIGURG
 /* The kernel looks at CPU timers at its own tick, which is longer. */
-#define SHORTEST_NS  (50 * RPP_NS_PER_US)
+#define SHORTEST_NS (50 * RPP_NS_PER_US)
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
+typedef struct timer_signal {
+    int number;
+    const char *name;
+} timer_signal;
+
+static const timer_signal candidates[] = {{SIGURG, "SIGURG"}, {SIGWINCH, "SIGWINCH"}};
+#define CANDIDATES      (sizeof candidates / sizeof *candidates)
+#define ALL_ARE_HANDLED "the program handles SIGURG and SIGWINCH itself"
+
 static rb_rpp_timer_handler on_expiry;
-static bool in_use;
+static _Atomic(const timer_signal *) in_use; /* NULL: there are no timers */
 
 static void set(rb_rpp_thread *t, uint64_t ns)
 {
@@ -45,7 +54,7 @@ static bool faults_are_blocked(const ucontext_t *interrupted)
 
 static void on_signal(int number, siginfo_t *info, void *interrupted)
 {
-    /* SIGURG may have another cause: out-of-band data, kill. Such a signal is ignored, as without the profiler. */
+    /* It may have another cause: out-of-band data, a terminal's new size, kill. Then it is ignored, as without the profiler. */
     if (info->si_code != SI_TIMER) return;
     int saved = errno;
     rb_rpp_thread *t = info->si_value.sival_ptr;
@@ -71,10 +80,25 @@ static bool is_nobodys(const struct sigaction *action)
     return action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN;
 }
 
-bool rb_rpp_timers_are_lost(void)
+/* Not one that the program handles. */
+static bool is_free(const timer_signal *candidate)
 {
     struct sigaction now;
-    return in_use && sigaction(TIMER_SIGNAL, NULL, &now) == 0 && !is_ours(&now);
+    return sigaction(candidate->number, NULL, &now) == 0 && (is_ours(&now) || is_nobodys(&now));
+}
+
+static const timer_signal *first_free(void)
+{
+    const timer_signal *end = candidates + CANDIDATES, *candidate = candidates;
+    while (candidate < end && !is_free(candidate)) candidate++;
+    return candidate < end ? candidate : NULL;
+}
+
+bool rb_rpp_timers_are_lost(void)
+{
+    const timer_signal *used = atomic_load(&in_use);
+    struct sigaction now;
+    return used && sigaction(used->number, NULL, &now) == 0 && !is_ours(&now);
 }
 
 /* A fault whose signal is blocked ends the process without a message. */
@@ -86,33 +110,46 @@ static void mask_all_but_faults(sigset_t *mask)
 }
 
 /* On the alternate stack that Ruby keeps for stack overflows, because a signal may not fit on a stack that is almost full. */
-static bool install(void)
+static bool install(const timer_signal *used)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     mask_all_but_faults(&action.sa_mask);
-    return sigaction(TIMER_SIGNAL, &action, NULL) == 0;
+    bool installed = used && sigaction(used->number, &action, NULL) == 0;
+    atomic_store(&in_use, installed ? used : NULL);
+    return installed;
 }
 
-bool rb_rpp_timers_take_back(void)
+rb_rpp_timers_fate rb_rpp_timers_recover(void)
 {
-    struct sigaction now;
-    if (sigaction(TIMER_SIGNAL, NULL, &now) != 0) return false;
-    return is_ours(&now) || (is_nobodys(&now) && install());
+    static bool said;
+    const timer_signal *before = atomic_load(&in_use);
+    if (!before) return RB_RPP_TIMERS_GIVEN_UP;
+    bool is_still_free = is_free(before);
+    if (!install(is_still_free ? before : first_free())) {
+        rpp_log(RPP_LOG_WARN, "engine safepoint instead of signal from now on: " ALL_ARE_HANDLED);
+        return RB_RPP_TIMERS_GIVEN_UP;
+    }
+    if (!said && is_still_free) {
+        rpp_log(RPP_LOG_INFO, "the program has reset %s: taken back, as nobody handles it", before->name);
+    } else if (!said) {
+        rpp_log(RPP_LOG_INFO, "the program handles %s itself from now on: %s is used", before->name,
+                atomic_load(&in_use)->name);
+    }
+    said = true;
+    return is_still_free ? RB_RPP_TIMERS_TAKEN_BACK : RB_RPP_TIMERS_MOVED;
 }
 
 static const char *obstacle(void)
 {
-    struct sigaction now;
     if (rb_rpp_is_too_old_for_signals()) return "this Ruby is older than 3.3.4";
     if (rb_rpp_threads_share_native_ones()) return "RUBY_MN_THREADS is on";
     if (!rb_rpp_walk_prove()) return "the stacks of this Ruby are not known";
-    if (sigaction(TIMER_SIGNAL, NULL, &now) != 0) return strerror(errno);
-    return is_ours(&now) || is_nobodys(&now) ? NULL : "the program handles SIGURG itself";
+    return first_free() ? NULL : ALL_ARE_HANDLED;
 }
 
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
 {
-    in_use = false;
+    rb_rpp_timers_stop();
     if (engine == RPP_ENGINE_SAFEPOINT) return false;
     const char *why_not = obstacle();
     if (why_not) {
@@ -120,25 +157,25 @@ bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
         return false;
     }
     on_expiry = handler;
-    return in_use = install();
+    return install(first_free());
 }
 
 /* The handler stays: a signal that is still on its way finds no timer and does nothing. */
 void rb_rpp_timers_stop(void)
 {
-    in_use = false;
+    atomic_store(&in_use, NULL);
 }
 
 /* Timers are not inherited. */
 void rb_rpp_timers_forget_after_fork(void)
 {
-    in_use = false;
+    rb_rpp_timers_stop();
 }
 
-static void say_once(const char *why)
+static void say_once(const char *what, const char *why)
 {
     static bool said;
-    if (!said) rpp_log(RPP_LOG_WARN, "no timer for some threads (%s): sampled at safepoints", why);
+    if (!said) rpp_log(RPP_LOG_WARN, "no timer for some threads (%s%s): sampled at safepoints", what, why);
     said = true;
 }
 
@@ -151,25 +188,25 @@ static bool blocks(const rb_rpp_thread *t, int number)
 
 /* A thread inherits the mask of its creator. The mask belongs to the program: this reads it and does not change it. A tick does
  * nothing where faults are blocked. */
-static const char *blocked_in(const rb_rpp_thread *t)
+static const char *blocked_in(const rb_rpp_thread *t, const timer_signal *used)
 {
-    if (blocks(t, TIMER_SIGNAL)) return "SIGURG is blocked";
-    return blocks(t, SIGSEGV) || blocks(t, SIGBUS) ? "SIGSEGV or SIGBUS is blocked" : NULL;
+    if (blocks(t, used->number)) return used->name;
+    return blocks(t, SIGSEGV) || blocks(t, SIGBUS) ? "SIGSEGV or SIGBUS" : NULL;
 }
 
-static bool create(rb_rpp_thread *t)
+static bool create(rb_rpp_thread *t, const timer_signal *used)
 {
-    const char *blocked = blocked_in(t);
+    const char *blocked = blocked_in(t, used);
     if (blocked) {
-        say_once(blocked);
+        say_once(blocked, " is blocked");
         return false;
     }
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TIMER_SIGNAL};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = used->number};
     event.sigev_value.sival_ptr = t;
     event.sigev_notify_thread_id = t->tid;
     clockid_t clock = rb_rpp_testing_period_ns() ? CLOCK_MONOTONIC : t->cpu_clock;
     if (timer_create(clock, &event, &t->timer) != 0) {
-        say_once(strerror(errno));
+        say_once(strerror(errno), "");
         return false;
     }
     t->has_timer = true;
@@ -179,8 +216,9 @@ static bool create(rb_rpp_thread *t)
 
 void rb_rpp_timer_start(rb_rpp_thread *t)
 {
-    if (!in_use || !t->ledger.has_cpu_clock || !t->tid || (t->has_timer && t->ticking && !t->waits)) return;
-    if (!t->has_timer && !create(t)) return;
+    const timer_signal *used = atomic_load(&in_use);
+    if (!used || !t->ledger.has_cpu_clock || !t->tid || (t->has_timer && t->ticking && !t->waits)) return;
+    if (!t->has_timer && !create(t, used)) return;
     rb_rpp_timer_go_on(t);
 }
 
@@ -225,9 +263,9 @@ bool rb_rpp_timers_are_lost(void)
     return false;
 }
 
-bool rb_rpp_timers_take_back(void)
+rb_rpp_timers_fate rb_rpp_timers_recover(void)
 {
-    return false;
+    return RB_RPP_TIMERS_GIVEN_UP;
 }
 
 bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)

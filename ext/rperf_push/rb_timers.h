@@ -1,13 +1,13 @@
 /* rb_timers.h - engine signal: each Ruby thread owns a timer on its own CPU clock and handles the timer's signal itself.
  *
- * A sleeping thread uses no CPU, so it gets no signal. The signal is SIGURG, which is ignored by default, so a signal that is
- * still pending at exec does no harm.
+ * A sleeping thread uses no CPU, so it gets no signal. The signal is SIGURG, or SIGWINCH if the program handles that one itself (as
+ * Puma does with fork_worker). Both are ignored by default, so a signal that is still pending at exec does no harm.
  *
  * The kernel checks CPU timers at its own ticks. Which of these ticks are taken is drawn in advance
  * (core/sampling/tick_thinning.h): the timer is set to the start of the next interval, and within an interval to every tick.
  *
- * If this cannot work (other systems, Ruby before 3.3.4, which has no fence where it pushes frames, M:N threads, a SIGURG
- * handler of the program), the engine is `safepoint`.
+ * If this cannot work (other systems, Ruby before 3.3.4, which has no fence where it pushes frames, M:N threads, a program that
+ * handles both signals), the engine is `safepoint`.
  *
  * Threads    start, stop: under the GVL. The handler runs on the thread that owns the timer.
  * Ownership  a thread's record owns its timer.
@@ -26,9 +26,15 @@ bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler);
 void rb_rpp_timers_stop(void);
 /* True if the program has changed the signal's handler. Any thread. */
 bool rb_rpp_timers_are_lost(void);
-/* Takes the signal back if it has no handler, for example after a worker has reset all signals. Ticks in between are lost: set
- * all timers again. False: the program handles the signal: stop all timers. Under the GVL, where Ruby sets traps. */
-bool rb_rpp_timers_take_back(void);
+
+typedef enum rb_rpp_timers_fate {
+    RB_RPP_TIMERS_TAKEN_BACK, /* nobody handles it, for example after a worker has reset all: set all timers again */
+    RB_RPP_TIMERS_MOVED,      /* the program handles it, and another one is used: stop all timers and start them */
+    RB_RPP_TIMERS_GIVEN_UP,   /* the program handles all: stop all timers */
+} rb_rpp_timers_fate;
+
+/* After the program has changed the signal's handler. Ticks in between are lost. Under the GVL, where Ruby sets traps. */
+rb_rpp_timers_fate rb_rpp_timers_recover(void);
 void rb_rpp_timers_forget_after_fork(void);
 
 /* Starts the timer if it is not running. Does nothing with engine safepoint. A thread without a timer gets the collector's ticks. */

@@ -113,6 +113,34 @@ RSpec.describe "The bookshop, a whole Rails application" do
     expect(series.map { |labels| labels["pid"].to_i }.uniq).to include(*seen)
   end
 
+  # Its server keeps a process that has the application loaded, and forks each command from it.
+  it "has what each command of Spring did, and leaves nothing behind in the process that they are forked from" do
+    env = { "RAILS_ENV" => "development", "RPERF_PUSH_ENABLED" => "true", "SPRING_TMP_PATH" => tmpdir, "SPRING_LOG" => "#{tmpdir}/spring.log" }
+    spring = [RbConfig.ruby, "-S", "spring"]
+    command = <<~'RUBY'
+      def work_in_command
+        till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.25
+        nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
+      end
+      work_in_command
+      ours = Dir["/proc/self/task/*/comm"].filter_map { |path| File.read(path).chomp rescue nil }.grep(/\Arpp-/).sort
+      puts JSON.generate([Process.pid, Process.ppid, ours, Dir.children("/proc/#{Process.ppid}/fd").size])
+    RUBY
+    told = Array.new(10) do
+      out, err, status = shop.task("rails", "runner", command, env:, command: spring)
+      expect(status).to be_success, "#{out}#{err}"
+      JSON.parse(out.lines.last)
+    end
+    pids, parents, threads, descriptors = told.transpose
+    expect(parents.uniq.size).to eq(1)
+    expect(threads.uniq).to eq([%w[rpp-collector rpp-control rpp-uploader]])
+    expect(descriptors.last).to be <= descriptors[1]
+    worked = double.accepted.select { |received| received.profile.string_table.include?("Object#work_in_command") }
+    expect(worked.map { |received| received.labels.to_h["pid"].to_i }.uniq).to match_array(pids)
+  ensure
+    shop.task("stop", env:, command: spring)
+  end
+
   it "has jobs on Solid Queue labelled by class and queue" do
     shop.serve do |url|
       20.times { |n| Net::HTTP.post(URI("#{url}/books/#{n + 1}/orders"), "") }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "json"
 
 # The endpoint of a request, as applications of each framework see it while they answer. Each in a process of its own, as they
@@ -148,6 +149,49 @@ RSpec.describe "The endpoint of a request" do
       "GET /tenants/acme/things/1" => "GET /tenants/:tenant/things/:id", "GET /rack/ada" => "GET /rack",
       "GET /ada" => 'after: "unrouted"', "POST /about" => 'after: "unrouted"'
     )
+  end
+
+  it "is the route in Hanami, also of its slices" do
+    files = {
+      "config/app.rb" => <<~RUBY,
+        require "hanami"
+        require "rperf_push/rack"
+        class After
+          def initialize(app) = @app = app
+          def call(env) = @app.call(env).tap { $seen ||= "after: \#{RperfPush.labels[:endpoint].inspect}" }
+        end
+        module Shop
+          class App < Hanami::App
+            config.root = ENV.fetch("SHOP_ROOT")
+            config.logger.stream = File::NULL
+            config.middleware.use RperfPush::RackMiddleware
+            config.middleware.use After
+          end
+        end
+      RUBY
+      "config/routes.rb" => <<~RUBY,
+        module Shop
+          class Routes < Hanami::Routes
+            root to: ->(env) { [200, {}, [see]] }
+            get "/users/:name", to: "users.show"
+            slice(:admin, at: "/admin") { get "/orders/:id", to: "orders.show" }
+          end
+        end
+      RUBY
+      "app/actions/users/show.rb" => "module Shop::Actions::Users; class Show < Hanami::Action; def handle(_, response) = response.body = see; end; end",
+      "slices/admin/actions/orders/show.rb" => "module Admin::Actions::Orders; class Show < Hanami::Action; def handle(_, response) = response.body = see; end; end"
+    }
+    files.each { |path, text| FileUtils.mkdir_p(File.dirname("#{tmpdir}/#{path}")) && File.write("#{tmpdir}/#{path}", text) }
+    seen = endpoints_in(<<~RUBY)
+      require "hanami/controller"
+      load File.join(ENV.fetch("SHOP_ROOT"), "config/app.rb")
+      Around = ->(app) { app }
+      #{profiled}
+      Hanami.boot
+      endpoints(Hanami.app, "GET /", "GET /users/ada", "GET /admin/orders/7", "GET /ada")
+    RUBY
+    expect(seen).to eq("GET /" => "GET /", "GET /users/ada" => "GET /users/:name", "GET /admin/orders/7" => "GET /admin/orders/:id",
+                       "GET /ada" => 'after: "unrouted"')
   end
 
   it "is the route in Rails, also of engines and of what is mounted, without a middleware" do

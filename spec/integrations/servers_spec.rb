@@ -24,11 +24,11 @@ RSpec.describe "A server" do
     def threads = Dir["/proc/self/task/*/comm"].filter_map { |path| File.read(path).chomp rescue nil }.grep(/\Arpp-/).sort
     run(lambda do |env|
       env["PATH_INFO"] == "/last" ? last_work : sleep(0.05)
-      [200, { "content-type" => "application/json" }, [JSON.generate([Process.pid, threads, descriptors])]]
+      [200, { "content-type" => "application/json" }, [JSON.generate([Process.pid, threads, descriptors, RperfPush.stats[:engine]])]]
     end)
   RUBY
 
-  answer_class = Struct.new(:pid, :threads, :descriptors)
+  answer_class = Struct.new(:pid, :threads, :descriptors, :engine)
 
   define_method(:ask) do |path|
     answer_class.new(*JSON.parse(Net::HTTP.get(URI("#{@url}#{path}"))))
@@ -74,6 +74,7 @@ RSpec.describe "A server" do
 
   define_method(:expect_ours) do |answers|
     expect(answers.map(&:threads).uniq).to eq([%w[rpp-collector rpp-control rpp-uploader]])
+    expect(answers.map(&:engine).uniq).to eq(%w[signal]) # fork_worker traps SIGURG
   end
 
   # Two processes, each of which has worked at last.

@@ -92,34 +92,50 @@ RSpec.describe "Odd worlds", :measures do
     expect(program.log).to eq("")
   end
 
-  it "leaves a signal to the program that handles it" do
+  it "leaves a signal to the program that handles it, and uses another one" do
     program = ProfiledProgram.run(<<~RUBY, **options)
       #{work}
       trap("URG") { Truth[:trapped] += 1 }
       Truth.profile { [worker("first"), worker("second")].each(&:join); burn(0.3); Process.kill("URG", $$); sleep 0.1 }
     RUBY
-    expect_true_times(program, engine: "safepoint")
+    expect_true_times(program, engine: "signal")
     expect(program.truth["trapped"]).to eq(1)
-    expect(program.log.lines).to contain_exactly(/engine safepoint instead of signal: the program handles SIGURG itself/)
+    expect(program.log).to eq("")
   end
 
-  it "gives the signal up to a program that traps it later" do
+  it "leaves all signals to the program that handles all" do
     program = ProfiledProgram.run(<<~RUBY, **options)
       #{work}
-      Truth.profile do
-        burn(0.3)
-        trap("URG") { Truth[:trapped] += 1 }
-        [worker("first"), worker("second")].each(&:join)
-        burn(0.3)
-        Truth[:before] = Truth[:trapped]
-        Process.kill("URG", $$)
-        sleep 0.1
-      end
+      %w[URG WINCH].each { |name| trap(name) { Truth[:trapped] += 1 } }
+      Truth.profile { [worker("first"), worker("second")].each(&:join); burn(0.3); Process.kill("URG", $$); sleep 0.1 }
     RUBY
     expect_true_times(program, engine: "safepoint")
-    expect(program.truth["trapped"] - program.truth["before"]).to eq(1)
-    expect(program.truth["before"]).to be <= 3
-    expect(program.log.lines).to contain_exactly(/engine safepoint instead of signal from now on/)
+    expect(program.truth["trapped"]).to eq(1)
+    expect(program.log.lines).to contain_exactly(/engine safepoint instead of signal: the program handles SIGURG and SIGWINCH itself/)
+  end
+
+  {
+    %w[URG] => ["signal", /the program handles SIGURG itself from now on: SIGWINCH is used/],
+    %w[WINCH URG] => ["safepoint", /engine safepoint instead of signal from now on: the program handles SIGURG and SIGWINCH itself/]
+  }.each do |trapped, (engine, line)|
+    it "gives the signal up to a program that traps #{trapped.join(" and ")} later: engine #{engine}" do
+      program = ProfiledProgram.run(<<~RUBY, **options)
+        #{work}
+        Truth.profile do
+          burn(0.3)
+          #{trapped}.each { |name| trap(name) { Truth[:trapped] += 1 } }
+          [worker("first"), worker("second")].each(&:join)
+          burn(0.3)
+          Truth[:before] = Truth[:trapped]
+          Process.kill("URG", $$)
+          sleep 0.1
+        end
+      RUBY
+      expect_true_times(program, engine:)
+      expect(program.truth["trapped"] - program.truth["before"]).to eq(1)
+      expect(program.truth["before"]).to be <= 3
+      expect(program.log.lines).to contain_exactly(line)
+    end
   end
 
   # As workers do that reset all signals. Ticks that come before a safepoint are lost, and with them the timers.
