@@ -33,16 +33,24 @@ static _Atomic(void (*)(void)) requested;
 
 /* --- ticks --- */
 
-/* For the calling thread, in a job at a safepoint. If it has no timer, this is the collector's tick; if it has one, it may have
- * slept while it held the GVL. */
-static void look_at_running(rb_rpp_thread *t, unsigned ticks, uint64_t now)
+/* A tick of another thread, or of a time before the thread let others run, says nothing of what it does now. */
+static bool have_found(const rpp_ticks *ticks, const rb_rpp_thread *t)
+{
+    return ticks->last.who == t && ticks->last.at.wall_ns >= atomic_load_explicit(&t->resumed_ns, memory_order_relaxed);
+}
+
+static rpp_due take_ticks(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
+{
+    if (t->has_timer) return rpp_ledger_looked_at(&t->ledger, now); /* it may have slept while it held the GVL */
+    if (!have_found(ticks, t)) return RPP_DUE_NOTHING;
+    return rpp_ledger_found(&t->ledger, ticks->count * rb_rpp_period_ns(), ticks->last.at, now);
+}
+
+/* For the calling thread, in a job at a safepoint. */
+static void look_at_running(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
-    if (rb_rpp_settle_if_late(t)) {
-        rpp_due due = t->has_timer ? rpp_ledger_looked_at(&t->ledger, now)
-                                   : rpp_ledger_found(&t->ledger, ticks * rb_rpp_period_ns(), now);
-        rb_rpp_capture_if(t, due);
-    }
+    if (rb_rpp_settle_if_late(t)) rb_rpp_capture_if(t, take_ticks(t, ticks, now));
     atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
     rb_rpp_section_end(t, was_busy);
 }
@@ -187,19 +195,20 @@ static void job(void *unused)
     bool ticks_were_lost = atomic_exchange(&signal_lost, false);
     if (ticks_were_lost) take_back_or_give_up_signal();
     uint64_t began = rb_rpp_overhead_begin();
-    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0, ticks = 0;
+    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
+    rpp_ticks ticks = {0};
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
         if (!pipeline) continue;
         all_work |= work[outlet] = rpp_pipeline_work(pipeline);
-        unsigned own = rpp_pipeline_take_ticks(pipeline);
-        if (own > ticks) ticks = own; /* the ticks of outlets coincide */
+        rpp_ticks own = rpp_pipeline_take_ticks(pipeline);
+        if (own.count > ticks.count) ticks = own; /* the ticks of outlets coincide */
     }
     /* Before a window ends: a thread that slept with the GVL did so in that window, at this place. */
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled) t->in_job = true;
-    if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK))) look_at_running(t, ticks, rpp_monotonic_ns());
+    if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK))) look_at_running(t, &ticks, rpp_monotonic_ns());
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet);
     }
@@ -246,7 +255,15 @@ static unsigned activity(void *unused)
     return t && is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
-static const rpp_pipeline_seams seams = {.ask = ask, .activity = activity};
+/* At a tick, of a thread that was overdue a moment ago. */
+static rpp_finding find(void *unused)
+{
+    rb_rpp_thread *t = rb_rpp_running_thread(NULL);
+    if (!t || !rpp_ledger_runs(&t->ledger)) return (rpp_finding){.who = NULL};
+    return (rpp_finding){.who = t, .at = {.cpu_ns = rb_rpp_thread_cpu_ns(t), .wall_ns = rpp_monotonic_ns()}};
+}
+
+static const rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find};
 
 rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, rb_rpp_deliver deliver, void *context)
 {
