@@ -8,6 +8,7 @@
 #include "rb_outlets.h"
 #include "rb_overhead.h"
 #include "rb_testing.h"
+#include "rb_testing_ticks.h"
 #include "rb_trigger.h"
 #include "rb_walk.h"
 
@@ -147,9 +148,11 @@ static void end(const rb_rpp_thread *t, uint64_t began)
 
 void rb_rpp_capture_due(rb_rpp_thread *t)
 {
-    if (!begin()) return;
+    t->refused = !begin();
+    if (t->refused) return;
     uint64_t began = rb_rpp_overhead_begin();
     uint32_t depth = t->in_ruby ? walk(t) : unknown_stack();
+    if (depth) rb_rpp_testing_tick_captured(locations[0].frame, t->interrupted);
     if (depth) push_due(t, depth);
     t->refused = !depth;
     end(t, began);
@@ -167,7 +170,9 @@ static bool is_late_for_any(const rb_rpp_thread *t)
 static void take_owed_tick(rb_rpp_thread *t)
 {
     bool was_busy = rpp_ledger_enter(&t->ledger);
+    rb_rpp_testing_owed_tick_begin(t);
     rb_rpp_capture_if(t, rpp_ledger_ticked(&t->ledger, rpp_monotonic_ns()));
+    rb_rpp_testing_owed_tick_end();
     rpp_ledger_leave(&t->ledger, was_busy);
 }
 
@@ -187,6 +192,7 @@ void rb_rpp_section_end_in_handler(rb_rpp_thread *t, bool was_busy)
     if (!t->refused) return;
     t->refused = false;
     rpp_ledger_owe(&t->ledger);
+    rb_rpp_testing_tick_owed(t);
     if (!t->in_job) rb_rpp_trigger_here(); /* or one job would lead to the next for as long as ticks come */
 }
 

@@ -17,6 +17,7 @@
 #include "rb_rotation.h"
 #include "rb_task.h"
 #include "rb_testing.h"
+#include "rb_testing_ticks.h"
 #include "rb_timers.h"
 #include "rb_trigger.h"
 
@@ -61,8 +62,8 @@ static void take_tick(rb_rpp_thread *t, uint64_t now)
     bool fixed_rate = rb_rpp_testing_period_ns();
     bool was_busy = rb_rpp_section_begin(t);
     t->interrupted = true;
-    t->refused = false;
     bool in_time = rb_rpp_settle_if_late(t);
+    t->refused = !in_time;
     if (in_time) {
         rb_rpp_capture_if(t, fixed_rate ? rpp_ledger_drawn(&t->ledger, rb_rpp_testing_period_ns(), now)
                                         : rpp_ledger_ticked(&t->ledger, now));
@@ -84,6 +85,7 @@ static void on_timer(rb_rpp_thread *t)
     rpp_stats_add(RPP_STAT_timer_ticks, 1);
     if (!t->in_ruby || !rpp_ledger_is_open_to_ticks(&t->ledger)) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
+        if (t->ledger.owed) rb_rpp_testing_tick_owed(t);
         rb_rpp_timer_go_on(t);
     } else if (!rpp_ledger_runs(&t->ledger)) {
         rb_rpp_timer_wait(t);
