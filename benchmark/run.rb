@@ -6,7 +6,7 @@ require_relative "support/report"
 # run.rb - all benchmarks, one after the other: run.rb [--quick] [--publish] [--only NAME,NAME] and the options of each.
 #
 # Writes results/report.md and the plots beside it. With --publish the same goes into README.md of this folder and plots/.
-ORDER = %w[overhead idle capture instructions rotation encode minor_gc budget scaling memory shop accuracy shares safety].freeze
+ORDER = %w[overhead idle capture instructions deferrals rotation encode minor_gc budget scaling memory shop accuracy shares safety].freeze
 
 publish = !ARGV.delete("--publish").nil?
 only = (at = ARGV.index("--only")) ? ARGV.slice!(at, 2).last.to_s.split(",") : ORDER

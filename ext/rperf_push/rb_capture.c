@@ -7,6 +7,7 @@
 #include "rb_overhead.h"
 #include "rb_push.h"
 #include "rb_testing.h"
+#include "rb_testing_ticks.h"
 #include "rb_trigger.h"
 #include "rb_walk.h"
 
@@ -94,9 +95,11 @@ void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began)
 void rb_rpp_capture_due(rb_rpp_thread *t)
 {
     uint64_t began;
-    if (!rb_rpp_capture_begin(&began)) return;
+    t->refused = !rb_rpp_capture_begin(&began);
+    if (t->refused) return;
     const rpp_location *stack;
     uint32_t depth = rb_rpp_capture_stack(t, &stack);
+    if (depth) rb_rpp_testing_tick_captured(stack[0].frame, t->interrupted);
     if (depth) (void)rb_rpp_push_due(t, stack, depth); /* no room: with the next capture */
     t->refused = !depth;
     rb_rpp_capture_end(t, began);
@@ -114,7 +117,9 @@ static bool is_late_for_any(const rb_rpp_thread *t)
 static void take_owed_tick(rb_rpp_thread *t)
 {
     bool was_busy = rpp_ledger_enter(&t->ledger);
+    rb_rpp_testing_owed_tick_begin(t);
     rb_rpp_capture_if(t, rpp_ledger_ticked(&t->ledger, rpp_monotonic_ns()));
+    rb_rpp_testing_owed_tick_end();
     rpp_ledger_leave(&t->ledger, was_busy);
 }
 
@@ -134,5 +139,6 @@ void rb_rpp_section_end_in_handler(rb_rpp_thread *t, bool was_busy)
     if (!t->refused) return;
     t->refused = false;
     rpp_ledger_owe(&t->ledger);
+    rb_rpp_testing_tick_owed(t);
     if (!t->in_job) rb_rpp_trigger_here(); /* or one job would lead to the next for as long as ticks come */
 }

@@ -11,6 +11,7 @@
 #include "rb_rotation.h"
 #include "rb_task.h"
 #include "rb_testing.h"
+#include "rb_testing_ticks.h"
 #include "rb_timers.h"
 
 /* A thread that has run this many periods without a capture may be asleep with the GVL. */
@@ -21,14 +22,23 @@ static _Atomic bool signal_lost; /* the program has changed its handler: see rec
 
 /* --- ticks --- */
 
-void rb_rpp_engine_look(rb_rpp_thread *t, unsigned ticks, uint64_t now)
+/* A tick of another thread, or of a time before the thread let others run, says nothing of what it does now. */
+static bool have_found(const rpp_ticks *ticks, const rb_rpp_thread *t)
+{
+    return ticks->last.who == t && ticks->last.at.wall_ns >= atomic_load_explicit(&t->resumed_ns, memory_order_relaxed);
+}
+
+static rpp_due take_ticks(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
+{
+    if (t->has_timer) return rpp_ledger_looked_at(&t->ledger, now); /* it may have slept while it held the GVL */
+    if (!have_found(ticks, t)) return RPP_DUE_NOTHING;
+    return rpp_ledger_found(&t->ledger, ticks->count * rb_rpp_period_ns(), ticks->last.at, now);
+}
+
+void rb_rpp_engine_look(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
-    if (rb_rpp_settle_if_late(t)) {
-        rpp_due due = t->has_timer ? rpp_ledger_looked_at(&t->ledger, now)
-                                   : rpp_ledger_found(&t->ledger, ticks * rb_rpp_period_ns(), now);
-        rb_rpp_capture_if(t, due);
-    }
+    if (rb_rpp_settle_if_late(t)) rb_rpp_capture_if(t, take_ticks(t, ticks, now));
     atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
     rb_rpp_section_end(t, was_busy);
 }
@@ -39,8 +49,8 @@ static void take_tick(rb_rpp_thread *t, uint64_t now)
     bool fixed_rate = rb_rpp_testing_period_ns();
     bool was_busy = rb_rpp_section_begin(t);
     t->interrupted = true;
-    t->refused = false;
     bool in_time = rb_rpp_settle_if_late(t);
+    t->refused = !in_time;
     if (in_time) {
         rb_rpp_capture_if(t, fixed_rate ? rpp_ledger_drawn(&t->ledger, rb_rpp_testing_period_ns(), now)
                                         : rpp_ledger_ticked(&t->ledger, now));
@@ -62,6 +72,7 @@ static void on_timer(rb_rpp_thread *t)
     rpp_stats_add(RPP_STAT_timer_ticks, 1);
     if (!t->in_ruby || !rpp_ledger_is_open_to_ticks(&t->ledger)) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
+        if (t->ledger.owed) rb_rpp_testing_tick_owed(t);
         rb_rpp_timer_go_on(t);
     } else if (!rpp_ledger_runs(&t->ledger)) {
         rb_rpp_timer_wait(t);

@@ -106,20 +106,21 @@ static void job(void *unused)
 
     bool ticks_were_lost = rb_rpp_engine_regain();
     uint64_t began = rb_rpp_overhead_begin();
-    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0, ticks = 0;
+    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
+    rpp_ticks ticks = {0};
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
         if (!pipeline) continue;
         all_work |= work[outlet] = rpp_pipeline_work(pipeline);
-        unsigned own = rpp_pipeline_take_ticks(pipeline);
-        if (own > ticks) ticks = own; /* the ticks of outlets coincide */
+        rpp_ticks own = rpp_pipeline_take_ticks(pipeline);
+        if (own.count > ticks.count) ticks = own; /* the ticks of outlets coincide */
     }
     /* Before a window ends: a thread that slept with the GVL did so in that window, at this place. */
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled) t->in_job = true;
     if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK)))
-        rb_rpp_engine_look(t, ticks, rpp_monotonic_ns());
+        rb_rpp_engine_look(t, &ticks, rpp_monotonic_ns());
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet);
     }
@@ -146,7 +147,15 @@ static unsigned activity(void *unused)
     return t && rb_rpp_engine_is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
-static const rpp_pipeline_seams seams = {.ask = ask, .activity = activity};
+/* At a tick, of a thread that was overdue a moment ago. */
+static rpp_finding find(void *unused)
+{
+    rb_rpp_thread *t = rb_rpp_running_thread(NULL);
+    if (!t || !rpp_ledger_runs(&t->ledger)) return (rpp_finding){.who = NULL};
+    return (rpp_finding){.who = t, .at = {.cpu_ns = rb_rpp_thread_cpu_ns(t), .wall_ns = rpp_monotonic_ns()}};
+}
+
+static const rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find};
 
 rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, rb_rpp_deliver deliver, void *context)
 {

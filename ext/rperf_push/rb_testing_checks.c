@@ -15,6 +15,7 @@
 #include "rb_overhead.h"
 #include "rb_sweep.h"
 #include "rb_testing.h"
+#include "rb_testing_ticks.h"
 
 /* --- guards --- */
 
@@ -140,6 +141,7 @@ void rb_rpp_testing_checks_init(VALUE native)
 {
     rb_rpp_testing_init();
     rb_rpp_sweep_init(native);
+    rb_rpp_testing_ticks_init(native);
     rb_define_singleton_method(native, "capture_often", capture_often, 1);
     rb_define_singleton_method(native, "read_cpu_clock_often", read_cpu_clock_often, 1);
     rb_define_singleton_method(native, "cpu_clock_readings", cpu_clock_readings, 0);

@@ -1,7 +1,9 @@
 /* simulated_threads.h - threads whose every nanosecond is known, their ledgers, and the profile that comes of it.
  *
- * A thread goes round a pattern of phases: each has a state, a place, labels, a length. Its ledger hears what a VM would say,
- * and a kernel ticks. At the end, what the profiles show of each place, state and label is held against the truth.
+ * A thread goes round a pattern of phases: each has a state, a place, labels, a length. Its ledger hears what a VM would say.
+ * Ticks are those of a kernel, or of a collector that follows the wall clock: one at a random place in each period, which a
+ * running thread takes when it is on a core. At the end, what the profiles show of each place, state and label is held against
+ * the truth.
  */
 #ifndef RPP_SIMULATED_THREADS_H
 #define RPP_SIMULATED_THREADS_H
@@ -18,7 +20,7 @@
 
 enum { PLACES = 64, SETS = 24, PHASES = 128 };
 
-/* RUNNING with `rests`: off its core, with the GVL in its hands. BLOCKED with `burns`: zlib and the like. */
+/* RUNNING or GC with `rests`: off its core, with the GVL in its hands. BLOCKED with `burns`: zlib and the like. */
 typedef struct phase {
     rpp_state state;
     uint8_t place, labels;
@@ -40,6 +42,7 @@ typedef struct sim_world {
     rpp_ledger_rules rules;
     uint64_t random, window_ns, tick_phase_ns;
     double deferred[PLACES]; /* how often a tick finds somebody at work on the ledger there */
+    bool has_collector;      /* it ticks instead of the kernel */
     rpp_profile *profile;
     rpp_rests rests;
     uint32_t threads;
@@ -56,6 +59,9 @@ typedef struct sim_thread {
     rpp_thread_ledger ledger;
     uint32_t seq;
     uint64_t now_ns, cpu_ns, armed_ns, left_ns, reads;
+    uint64_t tick_ns, tick_period_end_ns; /* the collector's */
+    unsigned ticks;                       /* of it, not taken yet, */
+    rpp_time found;                       /* ... and the last of them */
     unsigned at;
     phase current;
 } sim_thread;
@@ -138,6 +144,39 @@ static inline void sim_signal(sim_thread *t)
     t->armed_ns = t->cpu_ns + rpp_ledger_silent_ns(&t->ledger);
 }
 
+/* At its next safepoint, which comes at once where it is on a core. */
+static inline void sim_take_ticks(sim_thread *t)
+{
+    uint64_t weight_ns = t->ticks * atomic_load(&t->world->rules.period_ns);
+    if (!t->ticks) return;
+    t->ticks = 0;
+    sim_capture(t, rpp_ledger_found(&t->ledger, weight_ns, t->found, t->now_ns), t->current.place);
+}
+
+static inline void sim_draw_tick(sim_thread *t)
+{
+    uint64_t period = atomic_load(&t->world->rules.period_ns);
+    t->tick_ns = t->tick_period_end_ns + sim_random(t->world, period);
+    t->tick_period_end_ns += period;
+}
+
+/* The collector's ticks until then; the thread is on a core, or is not. */
+static inline void sim_be_found_until(sim_thread *t, uint64_t end_ns, bool burns)
+{
+    if (burns && t->current.state == RPP_STATE_RUNNING) sim_take_ticks(t);
+    while (t->tick_ns <= end_ns) {
+        uint64_t passed_ns = t->tick_ns - t->now_ns;
+        t->now_ns += passed_ns;
+        t->cpu_ns += burns ? passed_ns : 0;
+        if (rpp_ledger_runs(&t->ledger)) {
+            t->found = (rpp_time){t->cpu_ns, t->now_ns};
+            t->ticks++;
+            if (burns) sim_take_ticks(t);
+        }
+        sim_draw_tick(t);
+    }
+}
+
 static inline bool sim_burns(const phase *p)
 {
     if (p->state == RPP_STATE_WAITING) return false;
@@ -155,6 +194,11 @@ static inline void sim_pass(sim_thread *t, uint64_t ns)
         w->is.cpu_ns[p->place][p->state] += (double)ns;
         w->is.label_ns[p->labels] += (double)ns;
         w->is.all_cpu_ns += (double)ns;
+    }
+    if (w->has_collector) {
+        sim_be_found_until(t, end, sim_burns(p));
+        t->cpu_ns += sim_burns(p) ? end - t->now_ns : 0;
+    } else if (sim_burns(p)) {
         uint64_t next = (t->now_ns + tick - w->tick_phase_ns) / tick * tick + w->tick_phase_ns;
         for (; next <= end; next += tick) {
             t->cpu_ns += next - t->now_ns;
@@ -182,6 +226,7 @@ static inline void sim_begin(sim_thread *t, phase next)
     rpp_thread_ledger *l = &t->ledger;
     rpp_state before = t->current.state;
     unsigned place = t->current.place;
+    if (is_off(next.state)) sim_take_ticks(t); /* the VM has a safepoint there */
     bool goes_on =
         (next.state == RPP_STATE_WAITING && before == RPP_STATE_BLOCKED) || (is_gc(next.state) && is_gc(before));
     if (goes_on) { /* the stack stands still */
@@ -227,6 +272,8 @@ static inline void sim_thread_start(sim_thread *t, sim_world *world, const patte
     rpp_ledger_asked(&t->ledger, now_ns);
     rpp_ledger_clocked(&t->ledger, 0);
     t->armed_ns = rpp_ledger_silent_ns(&t->ledger);
+    t->tick_period_end_ns = now_ns;
+    if (world->has_collector) sim_draw_tick(t);
     sim_next_phase(t);
 }
 

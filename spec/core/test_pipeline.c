@@ -41,6 +41,7 @@ typedef struct fixture {
     _Atomic bool held;           /* deliver does not come back */
     _Atomic bool runs_meanwhile; /* a thread begins to run just after the collector has looked */
     _Atomic uint64_t late_ns;    /* the same once; and the collector's next turn is that late */
+    _Atomic(const void *) runs;  /* whom ticks find */
 } fixture;
 
 static uint64_t turned_clock(void *context)
@@ -71,6 +72,14 @@ static unsigned activity(void *context)
     return answer;
 }
 
+/* Its CPU clock shows the time since the start. */
+static rpp_finding find(void *context)
+{
+    fixture *f = context;
+    uint64_t now = atomic_load(&f->now_ns);
+    return (rpp_finding){.who = atomic_load(&f->runs), .at = {now - f->start_ns, now}};
+}
+
 static void deliver(rpp_profile *profile, void *context)
 {
     fixture *f = context;
@@ -99,6 +108,7 @@ static fixture *begin(void)
     atomic_store(&f->now_ns, f->start_ns);
     atomic_store(&f->realtime_offset_ns, EPOCH);
     atomic_store(&f->activity, RPP_ACTIVITY_RAN);
+    atomic_store(&f->runs, "a thread");
     f->names = rpp_frame_names_new(2000);
     CHECK_OK(rpp_frame_names_ensure(f->names, 100));
     rpp_pipeline_options options = {.interval_ns = INTERVAL,
@@ -107,7 +117,7 @@ static fixture *begin(void)
                                     .limits = rpp_profile_default_limits,
                                     .tells_silence = true,
                                     .clock = &f->clock};
-    rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .deliver = deliver, .context = f};
+    rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find, .deliver = deliver, .context = f};
     f->pipeline = rpp_pipeline_new(&options, &seams, f->names);
     CHECK(f->pipeline);
     rpp_stats_reset();
@@ -694,9 +704,36 @@ TEST(ticks_that_nobody_took_are_taken_together)
         pass(f, PERIOD);
         turn(f);
     }
-    unsigned ticks = rpp_pipeline_take_ticks(f->pipeline);
-    CHECK(ticks >= 19 && ticks <= 21); /* each period has one at a random place */
-    CHECK_INT(rpp_pipeline_take_ticks(f->pipeline), 0);
+    rpp_ticks ticks = rpp_pipeline_take_ticks(f->pipeline);
+    CHECK(ticks.count >= 19 && ticks.count <= 21); /* each period has one at a random place */
+    CHECK_STR(ticks.last.who, "a thread");
+    CHECK(ticks.last.at.wall_ns > f->start_ns + 18 * PERIOD);
+    CHECK_INT(ticks.last.at.cpu_ns, ticks.last.at.wall_ns - f->start_ns);
+    CHECK_INT(rpp_pipeline_take_ticks(f->pipeline).count, 0);
+    finish(f);
+}
+
+/* A thread that lets others run without a safepoint takes its ticks with it. */
+TEST(ticks_of_one_thread_do_not_weigh_on_the_next)
+{
+    fixture *f = begin();
+    turn(f);
+    (void)rpp_pipeline_take_ticks(f->pipeline);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+    for (int i = 0; i < 10; i++) {
+        if (i == 6) atomic_store(&f->runs, "another");
+        pass(f, PERIOD);
+        turn(f);
+    }
+    rpp_ticks ticks = rpp_pipeline_take_ticks(f->pipeline);
+    CHECK(ticks.count >= 3 && ticks.count <= 5);
+    CHECK_STR(ticks.last.who, "another");
+    atomic_store(&f->runs, NULL);
+    for (int i = 0; i < 10; i++) {
+        pass(f, PERIOD);
+        turn(f);
+    }
+    CHECK_INT(rpp_pipeline_take_ticks(f->pipeline).count, 0);
     finish(f);
 }
 
@@ -888,6 +925,11 @@ static unsigned world_activity(void *context)
     return RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE;
 }
 
+static rpp_finding world_find(void *context)
+{
+    return (rpp_finding){.who = context};
+}
+
 static void world_ask(void *context)
 {
     (void)context;
@@ -968,7 +1010,8 @@ TEST(each_window_gets_what_was_pushed_in_it)
                                     .period_ns = RPP_NS_PER_MS,
                                     .buffer_half_bytes = 1 << 14,
                                     .limits = rpp_profile_default_limits};
-    rpp_pipeline_seams seams = {.ask = world_ask, .activity = world_activity, .deliver = world_deliver, .context = &w};
+    rpp_pipeline_seams seams = {
+        .ask = world_ask, .activity = world_activity, .find = world_find, .deliver = world_deliver, .context = &w};
     w.pipeline = rpp_pipeline_new(&options, &seams, w.names);
     CHECK_OK(rpp_pipeline_start(w.pipeline));
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, live, &w);

@@ -132,18 +132,59 @@ TEST(what_runs_is_drawn_by_ticks_and_summed_by_the_clock)
     CHECK(!rpp_ledger_take_sum(&ledger, RPP_STATE_RUNNING, &sample));
 }
 
+/* A capture at this time weighs so many periods; the finding that it is for weighs `ticks` of them, if all was on a core. */
+static void check_found(unsigned ticks, rpp_time at, uint64_t captured_cpu_ns, uint64_t captured_ns, unsigned periods)
+{
+    cpu_ns = captured_cpu_ns;
+    CHECK_INT(rpp_ledger_found(&ledger, ticks * PERIOD, at, captured_ns), RPP_DUE_CAPTURE);
+    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, periods * PERIOD);
+}
+
 /* A sleep with the GVL in its hands is as long as many ticks, and burns nothing. */
 TEST(what_the_wall_clock_finds_weighs_what_was_on_a_core)
 {
     start_running();
-    cpu_ns = 500;
-    rpp_ledger_found(&ledger, 3 * PERIOD, START + 500);
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, 3 * PERIOD);
-    cpu_ns = 600;
-    rpp_ledger_found(&ledger, 4 * PERIOD, START + 900); /* what was not taken is given up */
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, PERIOD);
-    rpp_ledger_found(&ledger, 4 * PERIOD, START + 5000);
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, 0);
+    check_found(3, (rpp_time){500, START + 500}, 500, START + 500, 3);
+    check_found(4, (rpp_time){600, START + 900}, 600, START + 900, 1); /* what was not taken is given up */
+    check_found(4, (rpp_time){600, START + 5000}, 600, START + 5000, 0);
+}
+
+/* It waits for a core, with the GVL, and is captured when it has one. */
+TEST(a_wait_for_a_core_belongs_to_both_findings_around_it)
+{
+    start_running();
+    check_found(4, (rpp_time){300, START + 1200}, 300, START + 3000, 1);
+    check_found(4, (rpp_time){900, START + 3600}, 900, START + 3600, 1); /* from 1200 on, not from 3000 */
+    check_found(4, (rpp_time){1000, START + 3700}, 1100, START + 3800, 4);
+    check_found(4, (rpp_time){1100, START + 4100}, 1100, START + 4100, 1); /* 100 of it came after the last finding */
+}
+
+TEST(readings_between_findings_change_nothing)
+{
+    start_running();
+    cpu_ns = 100;
+    rpp_ledger_gc_entered(&ledger, RPP_STATE_GC_MARKING, START + 900);
+    cpu_ns = 200;
+    rpp_ledger_gc_left(&ledger, START + 1000);
+    rpp_ledger_released(&ledger, START + 1100);
+    rpp_ledger_got(&ledger, START + 9000);
+    check_found(8, (rpp_time){400, START + 9200}, 400, START + 9200, 2); /* 300 of 1200 */
+    cpu_ns = 450;
+    rpp_ledger_bounded(&ledger, START + 9500); /* halves what is remembered */
+    check_found(4, (rpp_time){525, START + 9700}, 525, START + 9700, 1);
+}
+
+TEST(findings_after_a_silence_know_nothing_of_the_time_before)
+{
+    start_running();
+    rpp_ledger_looked_at(&ledger, START + 5000);
+    rpp_ledger_silence_begins(&ledger, START + 5000);
+    cpu_ns = 700;
+    rpp_ledger_silence_ends(&ledger, true, START + 6000);
+    check_found(3, (rpp_time){800, START + 6100}, 800, START + 6100, 3);
+    rpp_ledger_looked_at(&ledger, START + 8000);
+    rpp_ledger_resumed(&ledger, true, START + 9000);
+    check_found(3, (rpp_time){900, START + 9100}, 900, START + 9100, 3);
 }
 
 TEST(sums_of_a_period_of_cpu_time_are_worth_telling)

@@ -348,6 +348,54 @@ TEST(short_gaps_are_drawn_where_they_are)
     sim_world_destroy(&world);
 }
 
+/* --- ticks of a collector: engine safepoint --- */
+
+static void add_wait_for_core(pattern *p, rpp_state state, uint8_t place, double from_ms, double to_ms)
+{
+    add_phase(p, (phase){state, place, 0, true, false, MS(from_ms), MS(to_ms)});
+}
+
+static void add_gc(pattern *p, uint8_t place, double ms)
+{
+    add_phase(p, (phase){RPP_STATE_GC_MARKING, place, 0, false, false, MS(ms), MS(ms)});
+}
+
+/* On a crowded machine a thread that works long waits for a core again and again, with the GVL; one that works a little at a time
+ * never does. None of them burns ten periods in a window: draws alone decide what each gets. */
+TEST(threads_that_wait_for_a_core_get_what_they_burnt)
+{
+    static pattern patterns[4];
+    static sim_world world;
+    memset(patterns, 0, sizeof patterns);
+    pattern *allocates = &patterns[0], *computes = &patterns[1], *naps = &patterns[2], *sleeps_with_gvl = &patterns[3];
+    add_stint(allocates, 0, 1, MS(2));
+    add_gc(allocates, 10, 1);
+    add_stint(allocates, 0, 1, MS(1.3));
+    add_wait_for_core(allocates, RPP_STATE_RUNNING, 0, 30, 60);
+    add_stint(allocates, 0, 1, MS(2));
+    add_gc(allocates, 10, 0.4);
+    add_wait_for_core(allocates, RPP_STATE_GC_MARKING, 10, 20, 40);
+    add_gc(allocates, 10, 0.4);
+    add_stint(computes, 1, 1, MS(3));
+    add_wait_for_core(computes, RPP_STATE_RUNNING, 1, 30, 60);
+    add_wait(naps, 11, false, MS(15), MS(25));
+    add_stint(naps, 2, 1, MS(1));
+    add_stint(sleeps_with_gvl, 3, 1, MS(2));
+    add_wait_for_core(sleeps_with_gvl, RPP_STATE_RUNNING, 4, 10, 40);
+    add_wait(sleeps_with_gvl, 12, false, MS(5), MS(15));
+    sim_world_init(&world, 21, MS(4), MS(4));
+    world.has_collector = true;
+    world.window_ns = MS(400);
+    sim_run(&world, patterns, 4, 2000);
+    sim_check_sums(&world);
+    for (unsigned place = 0; place < 4; place++) {
+        double seen = world.seen.cpu_ns[place][RPP_STATE_RUNNING], is = world.is.cpu_ns[place][RPP_STATE_RUNNING];
+        if (place == 3) seen += world.seen.cpu_ns[4][RPP_STATE_RUNNING]; /* the safepoint after it */
+        if (!sim_is_near(seen, is, 0.1 * is)) FAIL("place %u: %.0f %%", place, 100 * seen / is);
+    }
+    sim_world_destroy(&world);
+}
+
 /* --- thousands of patterns --- */
 
 static uint64_t some_length_ns(sim_world *world)

@@ -34,7 +34,10 @@ struct rpp_pipeline {
 
     /* shared with the sampler */
     _Atomic unsigned work;
-    _Atomic unsigned ticks;           /* not taken yet: many, if a call without a safepoint takes long */
+    _Atomic unsigned ticks;           /* not taken yet, of the thread that they found */
+    _Atomic(const void *) found;      /* that thread */
+    _Atomic uint64_t found_cpu_ns;    /* its CPU clock at the last of these ticks */
+    _Atomic uint64_t found_ns;        /* the time of the last of these ticks */
     _Atomic uint32_t window;          /* the current window */
     _Atomic uint32_t rotated;         /* windows below this one are settled and may be sealed */
     _Atomic uint64_t boundary_ns;     /* of the last rotation */
@@ -298,17 +301,27 @@ static bool is_tick(rpp_pipeline *p, bool slept)
     return !slept;
 }
 
+/* The sampler may read while this writes, and get the time of one tick with the count of another. Then it has a little more or
+ * less to weigh. */
+static void note_tick(rpp_pipeline *p)
+{
+    rpp_finding found = p->seams.find(p->seams.context);
+    if (!found.who) return; /* it has just stopped */
+    if (atomic_exchange(&p->found, found.who) != found.who) atomic_store(&p->ticks, 0);
+    atomic_store(&p->found_cpu_ns, found.at.cpu_ns);
+    atomic_store(&p->found_ns, found.at.wall_ns);
+    atomic_fetch_add(&p->ticks, 1);
+    atomic_fetch_or(&p->work, RPP_WORK_TICK);
+    rpp_stats_add(RPP_STAT_ticks, 1);
+}
+
 /* Asks for work while a safepoint is likely. Asks again every period, because the VM may lose a request. */
 static void ask_for_work(rpp_pipeline *p, unsigned activity, bool ticks)
 {
     if (monotonic(p) >= p->due_ns && delivered_windows(p) == atomic_load(&p->window)) {
         atomic_fetch_or(&p->work, RPP_WORK_ROTATE);
     }
-    if (ticks && (activity & RPP_ACTIVITY_OVERDUE)) {
-        atomic_fetch_add(&p->ticks, 1);
-        atomic_fetch_or(&p->work, RPP_WORK_TICK);
-        rpp_stats_add(RPP_STAT_ticks, 1);
-    }
+    if (ticks && (activity & RPP_ACTIVITY_OVERDUE)) note_tick(p);
     if ((activity & RPP_ACTIVITY_RAN) && atomic_load(&p->work)) p->seams.ask(p->seams.context);
 }
 
@@ -411,9 +424,13 @@ unsigned rpp_pipeline_work(rpp_pipeline *p)
     return atomic_fetch_and(&p->work, ~RPP_WORK_TICK);
 }
 
-unsigned rpp_pipeline_take_ticks(rpp_pipeline *p)
+rpp_ticks rpp_pipeline_take_ticks(rpp_pipeline *p)
 {
-    return atomic_exchange(&p->ticks, 0);
+    rpp_ticks ticks = {.count = atomic_exchange(&p->ticks, 0)};
+    ticks.last.who = atomic_load(&p->found);
+    ticks.last.at.cpu_ns = atomic_load(&p->found_cpu_ns);
+    ticks.last.at.wall_ns = atomic_load(&p->found_ns);
+    return ticks;
 }
 
 uint32_t rpp_pipeline_window(const rpp_pipeline *p)

@@ -32,6 +32,7 @@
 #include "profile/whereabouts.h"
 #include "sampling/frame_names.h"
 #include "sampling/sample_buffer.h"
+#include "sampling/thread_time.h"
 
 /* Work that the collector asks for. */
 #define RPP_WORK_TICK   1u /* capture the running thread */
@@ -42,11 +43,25 @@
 #define RPP_ACTIVITY_RAN     1u /* a thread ran: a safepoint is likely */
 #define RPP_ACTIVITY_OVERDUE 2u /* a running thread needs a tick of the collector */
 
+/* A tick found a thread. */
+typedef struct rpp_finding {
+    const void *who; /* NULL: nobody */
+    rpp_time at;     /* by the thread's CPU clock, and by the monotonic clock */
+} rpp_finding;
+
+/* Ticks that found the same thread; a call without a safepoint may be as long as many. */
+typedef struct rpp_ticks {
+    unsigned count;
+    rpp_finding last;
+} rpp_ticks;
+
 typedef struct rpp_pipeline_seams {
     /* Asks the sampler to call rpp_pipeline_work at its next safepoint. Collector thread; must not block. */
     void (*ask)(void *context);
     /* RPP_ACTIVITY_* bits since the last call. Collector thread. */
     unsigned (*activity)(void *context);
+    /* At a tick: who runs at this instant, and what its CPU clock shows. Collector thread. */
+    rpp_finding (*find)(void *context);
     /* Takes a sealed profile. Collector thread. */
     void (*deliver)(rpp_profile *profile, void *context);
     void *context;
@@ -84,8 +99,8 @@ void rpp_pipeline_forget_after_fork(rpp_pipeline *pipeline);
 rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
 /* Returns RPP_WORK_* bits, and clears TICK. The others stay until the work is done. */
 unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
-/* Returns the number of ticks since the last call. Each of them weighs a period. */
-unsigned rpp_pipeline_take_ticks(rpp_pipeline *pipeline);
+/* Returns the ticks since the last call. Each of them weighs a period. Ticks that found another thread before are dropped. */
+rpp_ticks rpp_pipeline_take_ticks(rpp_pipeline *pipeline);
 /* The number of the current window. */
 uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
 /* A thread began to run: ends the collector's deep sleep. Cheap if it is awake. */

@@ -100,6 +100,12 @@ static void read_cpu(rpp_thread_ledger *l)
     read_at(l, cpu_now(l));
 }
 
+/* Findings from now on have nothing to do with what was before. */
+static void begin_finding(rpp_thread_ledger *l)
+{
+    l->spent_when_found = l->spent[RPP_STATE_RUNNING];
+}
+
 /* --- events --- */
 
 static void begin_event(rpp_thread_ledger *l)
@@ -173,6 +179,7 @@ void rpp_ledger_resumed(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
     rpp_account_give_up_due(&l->account);
     rpp_account_sum_up_event(&l->account);
     rpp_clocks_forget_unread(&l->clocks);
+    begin_finding(l);
     now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
     l->clocks.wall_mark_ns = now_ns;
     l->clocks.cpu_mark_ns = cpu_now(l);
@@ -263,12 +270,19 @@ static uint64_t *running_draw(rpp_thread_ledger *l)
     return l->has_cpu_clock ? &drawn->cpu_ns : &drawn->wall_ns;
 }
 
-static rpp_due draw(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns, uint64_t cpu_ns)
+/* False: in this state nothing is drawn. */
+static bool stop_at(rpp_thread_ledger *l, uint64_t now_ns, uint64_t cpu_ns)
 {
     rpp_account_give_up_due(&l->account);
-    if (!is_running(l) || l->silent_since_ns) return RPP_DUE_NOTHING;
+    if (!is_running(l) || l->silent_since_ns) return false;
     advance_to(l, now_ns);
     read_at(l, cpu_ns);
+    return true;
+}
+
+static rpp_due draw(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns, uint64_t cpu_ns)
+{
+    if (!stop_at(l, now_ns, cpu_ns)) return RPP_DUE_NOTHING;
     *running_draw(l) += weight_ns;
     return rpp_ledger_pending(l);
 }
@@ -278,11 +292,24 @@ rpp_due rpp_ledger_drawn(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_
     return draw(l, weight_ns, now_ns, cpu_now(l));
 }
 
-rpp_due rpp_ledger_found(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns)
+/* The share of running time on a core between the previous finding and this one. What came after it belongs to the next one. */
+static uint64_t weight_of_finding(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time after)
 {
-    uint64_t cpu_ns = cpu_now(l), burnt_ns = rpp_ns_since(cpu_ns, l->clocks.cpu_mark_ns);
-    uint64_t passed_ns = rpp_clocks_unread_on_gvl_ns(&l->clocks) + rpp_ns_since(now_ns, l->clocks.wall_mark_ns);
-    return draw(l, l->has_cpu_clock ? rpp_ns_share(weight_ns, burnt_ns, passed_ns) : weight_ns, now_ns, cpu_ns);
+    rpp_time ran = rpp_time_less(l->spent[RPP_STATE_RUNNING], l->spent_when_found);
+    after.cpu_ns = rpp_ns_least(after.cpu_ns, ran.cpu_ns);
+    after.wall_ns = rpp_ns_least(after.wall_ns, ran.wall_ns);
+    ran = rpp_time_less(ran, after);
+    l->spent_when_found = rpp_time_less(l->spent[RPP_STATE_RUNNING], after);
+    return l->has_cpu_clock ? rpp_ns_share(weight_ns, ran.cpu_ns, ran.wall_ns) : weight_ns;
+}
+
+rpp_due rpp_ledger_found(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time at, uint64_t now_ns)
+{
+    uint64_t cpu_ns = cpu_now(l);
+    if (!stop_at(l, now_ns, cpu_ns)) return RPP_DUE_NOTHING;
+    rpp_time after = {rpp_ns_since(cpu_ns, at.cpu_ns), rpp_ns_since(now_ns, at.wall_ns)};
+    *running_draw(l) += weight_of_finding(l, weight_ns, after);
+    return rpp_ledger_pending(l);
 }
 
 rpp_due rpp_ledger_ticked(rpp_thread_ledger *l, uint64_t now_ns)
@@ -318,10 +345,12 @@ uint64_t rpp_ledger_silent_after_tick_ns(rpp_thread_ledger *l)
 
 static void fade(rpp_thread_ledger *l)
 {
+    rpp_time since_found = rpp_time_less(l->spent[RPP_STATE_RUNNING], l->spent_when_found);
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         l->spent[state].wall_ns /= 2;
         l->spent[state].cpu_ns /= 2;
     }
+    l->spent_when_found = rpp_time_less(l->spent[RPP_STATE_RUNNING], since_found);
 }
 
 rpp_due rpp_ledger_bounded(rpp_thread_ledger *l, uint64_t boundary_ns)
@@ -385,6 +414,7 @@ static void pass_unseen(rpp_thread_ledger *l, uint64_t now_ns)
         rpp_account_add_unseen(&l->account, state, parts[state]);
     }
     fade(l);
+    begin_finding(l);
 }
 
 rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *l, bool runs, uint64_t now_ns)

@@ -14,6 +14,8 @@
  *             is known and is divided among the states like the time before (unseen_time.h).
  *   unheard   the thread may have asked for the GVL before this time, in a silence.
  *   spent     recent time by state: each window and each silence halves it.
+ *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed then. The
+ *             thread may have been off its core, so its share on a core since the previous finding is the finding's weight.
  *
  * Threads    one at a time: the thread itself, or the thread that holds the GVL while this one does not run; `asked`: any
  *            thread. Nothing allocates. Async-signal-safe, except functions that release labels: relabelled and open.
@@ -66,6 +68,7 @@ typedef struct rpp_thread_ledger {
     rpp_thread_clocks clocks;
     rpp_time_account account;
     rpp_time spent[RPP_STATE_COUNT];
+    rpp_time spent_when_found; /* running, at the last finding; modulo 2^64 */
 } rpp_thread_ledger;
 
 /* --- life --- */
@@ -100,9 +103,10 @@ rpp_due rpp_ledger_gc_left(rpp_thread_ledger *ledger, uint64_t now_ns);
 rpp_due rpp_ledger_ticked(rpp_thread_ledger *ledger, uint64_t now_ns);
 /* An instant drawn elsewhere found the thread on a core. */
 rpp_due rpp_ledger_drawn(rpp_thread_ledger *ledger, uint64_t weight_ns, uint64_t now_ns);
-/* Instants drawn by the wall clock found the thread with the GVL. It may have slept with it, so they are weighted with the share
- * of time on a core since the last reading. */
-rpp_due rpp_ledger_found(rpp_thread_ledger *ledger, uint64_t weight_ns, uint64_t now_ns);
+/* Instants drawn by the wall clock found the thread with the GVL, the last one `at` by the CPU clock and the wall clock. It may
+ * have slept with the GVL, or waited for a core, so they are weighted with the share of running time on a core since the last
+ * finding. Not since the last reading: that would be after the wait for the core, and all that ran would weigh twice. */
+rpp_due rpp_ledger_found(rpp_thread_ledger *ledger, uint64_t weight_ns, rpp_time at, uint64_t now_ns);
 /* Reads the clocks; a completed gap becomes due. */
 rpp_due rpp_ledger_looked_at(rpp_thread_ledger *ledger, uint64_t now_ns);
 /* The CPU time until the next tick that may be taken. */

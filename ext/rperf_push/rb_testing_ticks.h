@@ -1,0 +1,42 @@
+/* rb_testing_ticks.h - the testing build's count of ticks by method: taken at their instants, deferred, deferred too long.
+ *
+ * A deferred tick is taken at the stack of a later moment, so a method in which ticks are deferred gives time to the code after it.
+ *
+ * Native.ticks_by_method   { method => [ticks, deferred, late] }: of all ticks that drew, how many were taken at the end of a section,
+ *                          at a job's end or at a safepoint, and how many of these more than 5 us after their instant. The method
+ *                          is the one at which they were taken.
+ *
+ * Threads    the thread that holds the GVL, also in handlers; nothing here allocates, except the method.
+ * Ownership  the process has one count; it names frames by the frame table, which may have dropped them.
+ */
+#ifndef RB_TESTING_TICKS_H
+#define RB_TESTING_TICKS_H
+
+#include "rb_compat.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rb_rpp_thread;
+
+#ifdef RPP_TESTING
+
+/* A tick could not be taken now. The first of those that are owed at a time counts. */
+void rb_rpp_testing_tick_owed(const struct rb_rpp_thread *thread);
+/* The tick that the thread owed is taken between these two, if it draws. */
+void rb_rpp_testing_owed_tick_begin(const struct rb_rpp_thread *thread);
+void rb_rpp_testing_owed_tick_end(void);
+/* A capture has the stack with this leaf, in a handler or not. */
+void rb_rpp_testing_tick_captured(uint32_t leaf, bool in_handler);
+void rb_rpp_testing_ticks_init(VALUE native);
+
+#else
+
+static inline void rb_rpp_testing_tick_owed(const struct rb_rpp_thread *thread) {}
+static inline void rb_rpp_testing_owed_tick_begin(const struct rb_rpp_thread *thread) {}
+static inline void rb_rpp_testing_owed_tick_end(void) {}
+static inline void rb_rpp_testing_tick_captured(uint32_t leaf, bool in_handler) {}
+
+#endif
+
+#endif
