@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "rperf_push/library"
 require_relative "rperf_push/version"
 
 module RperfPush
@@ -9,14 +10,7 @@ module RperfPush
   end
 end
 
-begin
-  # A checkout has one library for each Ruby series; a gem that was built at its installation has one.
-  require "rperf_push/#{RUBY_VERSION[/\A\d+\.\d+/]}/rperf_push"
-rescue LoadError => e
-  raise unless e.path&.start_with?("rperf_push/") # it is there, but a library of the system is not
-
-  require "rperf_push/rperf_push"
-end
+RperfPush::Library.load
 require_relative "rperf_push/configuration"
 require_relative "rperf_push/configuration_error"
 require_relative "rperf_push/difference"

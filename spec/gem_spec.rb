@@ -29,19 +29,20 @@ RSpec.describe "The gem" do
     out
   end
 
-  define_method(:ruby) { |*arguments, **options| run(RbConfig.ruby, *arguments, **options) }
+  define_method(:ruby) { |*arguments, with: RbConfig.ruby, **options| run(with, *arguments, **options) }
 
   # A program that has nothing of the checkout on its load path.
   def profile(*command, **options)
+    folder = Dir.mktmpdir("profiles-", tmpdir)
     code = <<~RUBY
       require "rperf_push"
-      RperfPush.configure! { |config| config.directory = #{tmpdir.inspect}; config.application_name = "tiny" }
+      RperfPush.configure! { |config| config.directory = #{folder.inspect}; config.application_name = "tiny" }
       def tiny_work(till) = (nil while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < till)
       tiny_work(Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + 0.3)
       puts $LOADED_FEATURES.grep(/rperf_push/)
     RUBY
     loaded = ruby(*command, "-e", code, **options)
-    names = Dir["#{tmpdir}/tiny-*.pb.gz"].flat_map { |path| PprofProfile.read(path).samples.flat_map { |sample| sample.stack.map(&:name) } }
+    names = Dir["#{folder}/tiny-*.pb.gz"].flat_map { |path| PprofProfile.read(path).samples.flat_map { |sample| sample.stack.map(&:name) } }
     expect(names).to include("Object#tiny_work")
     loaded
   end
@@ -100,5 +101,33 @@ RSpec.describe "The gem" do
     Dir["#{tmpdir}/lib/rperf_push/[0-9]*/*.so"].each { |path| File.write(path, "cut") }
     _, err, = run_program([RbConfig.ruby, "-I", "#{tmpdir}/lib", "-r", "rperf_push", "-e", ""], env: clean)
     expect(err).to include("rperf_push/#{RUBY_VERSION[/\d+\.\d+/]}/rperf_push.so (LoadError)")
+  end
+
+  # A copy of what is loaded, with a library of its own.
+  define_method(:with_library) do |series, code, &change|
+    FileUtils.cp_r(Dir["#{root}/lib/*"].grep_v(/\.so\z/), FileUtils.mkdir_p("#{tmpdir}/lib").first)
+    FileUtils.rm_rf(Dir["#{tmpdir}/lib/rperf_push/[0-9]*"])
+    FileUtils.mkdir_p("#{tmpdir}/lib/rperf_push/#{series}")
+    File.binwrite("#{tmpdir}/lib/rperf_push/#{series}/rperf_push.so", code)
+    change&.call("#{tmpdir}/lib/rperf_push/library.rb")
+    run_program([RbConfig.ruby, "-I", "#{tmpdir}/lib", "#{root}/exe/rperf-push", "check"], env: clean)
+  end
+
+  { "libcurl.so.4" => "libcurl4", "libz.so.1" => "zlib1g" }.each do |library, package|
+    it "says in one line that #{library} is missing, and which package has it" do
+      series = RUBY_VERSION[/\d+\.\d+/]
+      code = File.binread("#{root}/lib/rperf_push/#{series}/rperf_push.so")
+      away = library.sub("lib", "off") # of the same length
+      expect(code.gsub!("#{library}\0", "#{away}\0")).not_to be_nil
+      _, err, status = with_library(series, code) { |path| File.write(path, File.read(path).sub(library, away)) }
+      expect([err, status.exitstatus]).to eq(["rperf-push: needs #{away}, please install #{package} (Debian, Ubuntu)\n", 1])
+    end
+  end
+
+  it "says in one line which Rubies it was compiled for where it was not for this one" do
+    _, err, status = with_library("9.9", "")
+    expect(err).to eq("rperf-push: was compiled for Ruby 9.9; " \
+                      "`gem install rperf-push --platform ruby` compiles it for #{RUBY_VERSION[/\d+\.\d+/]}\n")
+    expect(status.exitstatus).to eq(1)
   end
 end

@@ -42,6 +42,7 @@ need find_header("pb_encode.h", "/usr/include/nanopb", *HEADERS) &&
      "nanopb", "libnanopb-dev (Debian), nanopb-dev (Alpine) or nanopb (Homebrew)"
 
 need have_library("pthread", "pthread_create", "pthread.h"), "POSIX threads", "a C library that has them"
+have_library("rt", "timer_create", "time.h") # before glibc 2.34, timers had a library of their own
 
 # --- what this Ruby and this system offer; rb_compat.h reads the answers
 

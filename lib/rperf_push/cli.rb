@@ -72,6 +72,8 @@ module RperfPush
 
       require_relative "cli/#{name}"
       const_get(name.capitalize).new
+    rescue LoadError => e
+      raise Mistake, e.message.delete_prefix("rperf-push ")
     end
   end
 end
