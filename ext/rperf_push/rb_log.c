@@ -88,7 +88,7 @@ static void keep_line(rpp_log_level level, const char *text, void *unused)
     l->level = level;
     snprintf(l->text, sizeof l->text, "%s", text);
     pthread_mutex_unlock(&lock);
-    rb_rpp_sampler_request(drain_in_job);
+    rb_rpp_sampler_request(RB_RPP_REQUEST_LOG, drain_in_job);
 }
 
 void rb_rpp_log_to(VALUE target)

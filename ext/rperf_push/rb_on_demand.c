@@ -8,6 +8,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/delivery/session_folder.h"
 #include "core/profile/pipeline.h"
 #include "rb_life.h"
 #include "rb_outlets.h"
@@ -47,6 +48,8 @@ static bool is_current(const on_demand *s)
     return sessions[s->outlet] == s;
 }
 
+static void end_unwanted(void);
+
 /* With a directory its windows, and those of the children that carry it on, become files there. */
 static on_demand *session_new(const terms *terms, const char *directory, bool summed)
 {
@@ -56,7 +59,7 @@ static on_demand *session_new(const terms *terms, const char *directory, bool su
     s->terms = *terms;
     s->terms.directory = directory ? rpp_strdup(directory) : NULL;
     if (!directory || s->terms.directory) {
-        s->recorder = rb_rpp_recorder_new(&terms->shape, terms->frequency, directory, summed);
+        s->recorder = rb_rpp_recorder_new(&terms->shape, terms->frequency, directory, summed, end_unwanted);
     }
     if (s->recorder) return s;
     rpp_free(s->terms.directory);
@@ -102,6 +105,31 @@ static void end_session(on_demand *s)
 static void give_up(on_demand *s)
 {
     if (is_current(s) && !s->ending) end_session(s);
+}
+
+static VALUE tell_ruby(void *unused)
+{
+    return rb_funcall(rb_path2class("RperfPush::Inheritance"), rb_intern("ended"), 0);
+}
+
+static VALUE start_telling_thread(VALUE unused)
+{
+    return rb_thread_create(tell_ruby, NULL);
+}
+
+/* In a job. Who was to read the windows is gone: so that the process does not pay for them for as long as it lives. */
+static void end_unwanted(void)
+{
+    bool any = false;
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
+        on_demand *s = sessions[outlet];
+        if (!s || !rb_rpp_recorder_is_unwanted(s->recorder)) continue;
+        give_up(s);
+        any = true;
+    }
+    int failed = 0;
+    if (any) rb_protect(start_telling_thread, Qnil, &failed);
+    if (failed) rb_set_errinfo(Qnil); /* no thread could start: the environment stays as it is */
 }
 
 /* All until now, as data. An interrupt of the caller takes effect in here, so that no data is lost on its way out. If a window
@@ -242,6 +270,18 @@ static VALUE native_pass_on(VALUE self, VALUE directory)
     rpp_free(s->terms.directory);
     s->terms.directory = copy;
     return Qnil;
+}
+
+static VALUE native_session_name(VALUE self)
+{
+    char name[RPP_SESSION_NAME_MAX];
+    rpp_session_folder_name(name);
+    return rb_usascii_str_new_cstr(name);
+}
+
+static VALUE native_is_abandoned(VALUE self, VALUE directory)
+{
+    return rpp_session_folder_is_abandoned(StringValueCStr(directory)) ? Qtrue : Qfalse;
 }
 
 typedef struct snapshot {
@@ -396,4 +436,6 @@ void rb_rpp_on_demand_init(VALUE native)
     rb_define_singleton_method(native, "join", native_join, 0);
     rb_define_singleton_method(native, "recording?", native_is_recording, 0);
     rb_define_singleton_method(native, "inherited?", native_is_inherited, 0);
+    rb_define_singleton_method(native, "session_name", native_session_name, 0);
+    rb_define_singleton_method(native, "abandoned?", native_is_abandoned, 1);
 }

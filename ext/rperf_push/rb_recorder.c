@@ -2,6 +2,7 @@
 #include "rb_recorder.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -27,25 +28,31 @@ struct rb_rpp_recorder {
     rpp_recording *recording;
     rpp_window_files *files; /* where its windows go; NULL: nowhere */
     bool summed;             /* they are in the recording */
+    _Atomic bool unwanted;   /* nobody will read the files */
+    void (*on_unwanted)(void);
     rb_rpp_shape shape;
     uint32_t frequency;
     uint64_t start_ns, began_ns; /* epoch, monotonic */
     uint64_t overhead_before_ns, ticks_before;
 };
 
-static void deliver_to_file(const rb_rpp_recorder *r, const rpp_profile *profile)
+static void deliver_to_file(rb_rpp_recorder *r, const rpp_profile *profile)
 {
     char why[RPP_ERRNO_TEXT_MAX];
     rpp_status status = rpp_window_files_write(r->files, profile, rb_rpp_frames_names());
-    bool unwanted = status == RPP_IO && errno == ENOENT; /* who wanted it has ended, and taken the folder along */
-    if (status == RPP_OK || unwanted) return;
+    if (status == RPP_OK) return;
+    if (status == RPP_STOPPED) {
+        atomic_store(&r->unwanted, true);
+        rb_rpp_sampler_request(RB_RPP_REQUEST_END, r->on_unwanted);
+        return;
+    }
     const char *text = status == RPP_IO ? rpp_errno_text(errno, why) : rpp_status_text(status);
     rpp_log(RPP_LOG_ERROR, "a window of the recorded session is lost: %s", text);
 }
 
 static void deliver(rpp_profile *profile, void *context)
 {
-    const rb_rpp_recorder *r = context;
+    rb_rpp_recorder *r = context;
     if (r->files) deliver_to_file(r, profile);
     if (r->summed && rpp_recording_add(r->recording, profile, rb_rpp_frames_names()) != RPP_OK) {
         rpp_log(RPP_LOG_ERROR, "out of memory: a window of the session on demand is incomplete");
@@ -75,13 +82,15 @@ void rb_rpp_recorder_free(rb_rpp_recorder *r)
     rpp_free(r);
 }
 
-rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequency, const char *directory, bool summed)
+rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequency, const char *directory, bool summed,
+                                     void (*on_unwanted)(void))
 {
     rb_rpp_recorder *r = rpp_calloc(1, sizeof *r);
     if (!r) return NULL;
     r->shape = *shape;
     r->frequency = frequency;
     r->summed = summed;
+    r->on_unwanted = on_unwanted;
     rpp_pipeline_options options = {
         .interval_ns = directory ? FILE_WINDOW_NS : WINDOW_NS,
         .period_ns = RPP_NS_PER_S / frequency,
@@ -96,6 +105,11 @@ rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequen
     if (whole && rpp_pipeline_start(r->pipeline) == RPP_OK) return r;
     rb_rpp_recorder_free(r);
     return NULL;
+}
+
+bool rb_rpp_recorder_is_unwanted(const rb_rpp_recorder *r)
+{
+    return atomic_load(&r->unwanted);
 }
 
 rpp_pipeline *rb_rpp_recorder_pipeline(const rb_rpp_recorder *r)

@@ -20,9 +20,12 @@
 
 typedef struct rb_rpp_recorder rb_rpp_recorder;
 
-/* Its collector runs. With a directory the windows go there; unless they are summed as well, the data has no samples. NULL: out of
- * memory, or no thread. */
-rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequency, const char *directory, bool summed);
+/* Its collector runs. With a directory the windows go there; unless they are summed as well, the data has no samples. When nobody
+ * will read the directory any more, `on_unwanted` runs at a safepoint. NULL: out of memory, or no thread. */
+rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequency, const char *directory, bool summed,
+                                     void (*on_unwanted)(void));
+/* True from then on. */
+bool rb_rpp_recorder_is_unwanted(const rb_rpp_recorder *recorder);
 /* Its collector has stopped. */
 void rb_rpp_recorder_free(rb_rpp_recorder *recorder);
 rpp_pipeline *rb_rpp_recorder_pipeline(const rb_rpp_recorder *recorder);

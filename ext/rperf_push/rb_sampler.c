@@ -24,7 +24,7 @@
 
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static _Atomic(void (*)(void)) restart_in_child;
-static _Atomic(void (*)(void)) requested;
+static _Atomic(void (*)(void)) requested[RB_RPP_REQUESTS];
 
 /* --- jobs --- */
 
@@ -81,7 +81,17 @@ static bool rotate(rb_rpp_outlet outlet)
 static void leave_to_main_ractor(void)
 {
     rb_rpp_testing_in_job(false);
-    if (atomic_load(&restart_in_child) || atomic_load(&requested)) rb_rpp_trigger_in_main_ractor();
+    bool more = atomic_load(&restart_in_child);
+    for (size_t i = 0; i < RB_RPP_REQUESTS; i++) more |= atomic_load(&requested[i]) != NULL;
+    if (more) rb_rpp_trigger_in_main_ractor();
+}
+
+static void do_what_is_requested(void)
+{
+    for (size_t i = 0; i < RB_RPP_REQUESTS; i++) {
+        void (*request)(void) = atomic_exchange(&requested[i], NULL);
+        if (request) request();
+    }
 }
 
 /* Takes ticks that came when the VM, a window's end or our tables did not allow a capture. */
@@ -101,8 +111,7 @@ static void job(void *unused)
     if (!rb_rpp_trigger_knows_who_runs()) return;
     void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
     if (restart) restart();
-    void (*request)(void) = atomic_exchange(&requested, NULL);
-    if (request) request();
+    do_what_is_requested();
 
     bool ticks_were_lost = rb_rpp_engine_regain();
     uint64_t began = rb_rpp_overhead_begin();
@@ -350,8 +359,8 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     rb_rpp_trigger();
 }
 
-void rb_rpp_sampler_request(void (*drain)(void))
+void rb_rpp_sampler_request(rb_rpp_request what, void (*function)(void))
 {
-    atomic_store(&requested, drain);
+    atomic_store(&requested[what], function);
     rb_rpp_trigger();
 }

@@ -63,7 +63,16 @@ const char *rb_rpp_sampler_engine(void);
 
 /* In the child: there is no sampling, and only the calling thread. `restart` runs once, at the child's first safepoint. */
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void));
-/* Runs `drain` at a safepoint, for Ruby's logger. Any thread. */
-void rb_rpp_sampler_request(void (*drain)(void));
+
+/* --- any thread --- */
+
+typedef enum rb_rpp_request {
+    RB_RPP_REQUEST_LOG, /* lines for Ruby's logger */
+    RB_RPP_REQUEST_END, /* of sessions that nobody wants any more */
+    RB_RPP_REQUESTS
+} rb_rpp_request;
+
+/* Runs the function at a safepoint, once, however often it is requested until then. */
+void rb_rpp_sampler_request(rb_rpp_request what, void (*function)(void));
 
 #endif

@@ -2,38 +2,27 @@
 
 require_relative "inheritance"
 require_relative "injection"
+require_relative "session_folder"
 
 module RperfPush
   # The children that carry on a session of `inherit: true`: those that are forked, and the Ruby programs that are started, whatever
   # starts them. As under `rperf-push record` they write a window every two seconds into the folder, so that one that is killed loses
-  # its last at the most. Programs find the folder in the environment while the session runs.
+  # its last at the most. Each process that has part in the session offers it to the programs that it starts. A process ends its part
+  # by a `start` or `stop` of its own, or when the folder or the process that has begun the session is gone.
   class Descendants < Inheritance
-    FEATURE = "rperf_push/inherited"
-    FOLDER = "RPERF_PUSH_INHERITED_DIR"
-    TERMS = "RPERF_PUSH_INHERITED" # the process that has begun the session, and how
-
     class << self
-      # Of a session that has begun; without a folder it ends.
-      #
-      # @raise [SystemCallError]
-      def of(terms)
-        require_relative "session_folder"
-        new(folder: SessionFolder.create.path).tap { |descendants| descendants.offer(terms) }
-      rescue SystemCallError
-        Native.stop(OnDemand::OWN)
-        raise
-      end
-
-      # In a program that was started. The root may have become another program, by exec: nobody waits for that one.
+      # In a program that was started. The process that has begun the session may have become this one, by exec: nobody waits for that
+      # session.
       def carry_on
-        folder = ENV.fetch(FOLDER, nil)
-        return unless folder && Dir.exist?(folder) && !Native.recording?
+        offer = Injection::Offer.found
+        return offer.withdraw if Native.abandoned?(offer.folder)
 
-        pid, *terms = ENV.fetch(TERMS).split
-        return if pid == Process.pid.to_s
+        pid, *terms = offer.terms.split
+        descendants = new(pid: Integer(pid), folder: offer.folder, offer:)
+        return descendants.remove if descendants.own?
 
-        OnDemand.carry_on(folder, **in_ruby(*terms))
-        Inheritance.adopt(new(pid: Integer(pid), folder:))
+        OnDemand.carry_on(offer.folder, **in_ruby(*terms))
+        Inheritance.adopt(descendants)
       end
 
       # @return [String] without blanks within a term
@@ -49,14 +38,22 @@ module RperfPush
       end
     end
 
-    def offer(terms)
-      Native.pass_on(@folder)
-      @offer = Injection::Offer.new(FEATURE, FOLDER => @folder, TERMS => "#{@pid} #{Descendants.in_text(**terms)}")
+    def initialize(offer: nil, **)
+      super(**)
+      @offer = offer
     end
 
-    def withdraw
-      @offer&.withdraw if own?
+    # @raise [SystemCallError] there is no folder
+    def open(terms)
+      folder = SessionFolder.planned
+      @folder = folder.path
+      folder.make
+      Native.pass_on(@folder)
+      @offer = Injection::Offer.of(@folder, "#{@pid} #{Descendants.in_text(**terms)}")
+      @offer.make
     end
+
+    def withdraw = @offer&.withdraw
 
     private
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "atomic_file"
-require_relative "formats"
 require_relative "merge"
 
 module RperfPush
@@ -24,30 +23,47 @@ module RperfPush
       # Of the session that runs, here or in the parent.
       attr_reader :current
 
-      # Of a session that has begun.
+      # Of a session that has begun. If this does not come to its end, nothing of it is left.
       #
       # @param kind [Object] one of {KINDS}
       # @param terms [Hash] with which the session was begun
-      # @return [Object] the block's value
+      # @return [Object] the block's value; true without one
       def begin(kind, terms)
-        @current&.remove
-        inheritance = @current = nil
-        inheritance = adopt(kind == true ? descendants(terms) : new) if kind
-        yield if block_given?
-      ensure
+        leave
+        inheritance = adopt(kind == true ? descendants : new) if kind
+        inheritance&.open(terms)
+        value = block_given? ? yield : true
         inheritance&.withdraw if block_given?
+        whole = true
+        value
+      ensure
+        drop unless whole
       end
 
       # @return [Hash] the data, with that of the children
       def finish(data)
-        inheritance = @current
-        return data unless inheritance&.own?
-
-        @current = nil
-        inheritance.withdraw
-        inheritance.add_children(data)
+        @current&.withdraw
+        @current&.own? ? @current.add_children(data) : data
       ensure
-        inheritance&.remove
+        leave
+      end
+
+      # This process has no part in the session any more.
+      def leave
+        @current&.remove
+        @current = nil
+      end
+
+      # A session that another process has begun is over there.
+      def ended = (leave if @current && !@current.own? && !Native.recording?)
+
+      # Around the end of a session: if it ends and what follows is interrupted, nothing of it is left.
+      def ending
+        data = yield
+        whole = true
+        data
+      ensure
+        drop unless whole || Native.recording?
       end
 
       # @return [Inheritance]
@@ -58,9 +74,12 @@ module RperfPush
 
       private
 
-      def descendants(terms)
+      # A forked child may unwind what its parent has called.
+      def drop = (leave if @current&.own?)
+
+      def descendants
         require_relative "descendants"
-        Descendants.of(terms)
+        Descendants.new
       end
 
       def prepare
@@ -81,9 +100,14 @@ module RperfPush
     # @return [Boolean] whether this process has begun the session
     def own? = @pid == Process.pid
 
+    # The session has begun.
+    def open(_terms) = nil
+
+    # What a child needs at its end is loaded before it begins.
     def expect_child
       return if @folder || !own?
 
+      require_relative "formats"
       require_relative "session_folder"
       @folder = SessionFolder.create.path
     rescue SystemCallError => e
@@ -94,7 +118,7 @@ module RperfPush
     def end_of_process
       return remove if own?
 
-      hand_over if @folder && Dir.exist?(@folder) && Native.inherited?
+      hand_over if @folder && !@folder.empty? && !Native.abandoned?(@folder) && Native.inherited?
     end
 
     # No more children are to follow.

@@ -3,6 +3,8 @@
 module RperfPush
   # An environment in which every Ruby program first loads a feature of this copy of the gem.
   module Injection
+    SEPARATORS = { "RUBYOPT" => " ", "RUBYLIB" => File::PATH_SEPARATOR }.freeze
+
     module_function
 
     # @param now [#[]] the environment to build on
@@ -23,16 +25,46 @@ module RperfPush
     end
     private_class_method :rubyopt, :rubylib
 
-    # Has the programs that this one starts load a feature, for a while.
+    # What a session of `inherit: true` has in the environment of its processes, for the programs that they start. This file needs
+    # nothing of the gem but to make one.
     class Offer
-      SEPARATORS = { "RUBYOPT" => " ", "RUBYLIB" => File::PATH_SEPARATOR }.freeze
+      FEATURE = "rperf_push/inherited"
+      FOLDER = "RPERF_PUSH_INHERITED_DIR"
+      TERMS = "RPERF_PUSH_INHERITED" # the process that has begun the session, and how
+      PATHS = "RPERF_PUSH_INHERITED_PATHS" # what was put into RUBYLIB
 
-      # @param variables [Hash{String => String}] for them as well
-      def initialize(feature, variables)
-        @given = { **Injection.environment(feature), **variables }
-        @before = @given.to_h { |name, _| [name, ENV.fetch(name, nil)] }
-        ENV.update(@given)
+      class << self
+        # One to make.
+        def of(folder, terms)
+          variables = Injection.environment(FEATURE)
+          paths = parts("RUBYLIB", variables["RUBYLIB"]) - parts("RUBYLIB", ENV.fetch("RUBYLIB", nil))
+          given = { **variables, FOLDER => folder, TERMS => terms, PATHS => paths.join(File::PATH_SEPARATOR) }
+          new(given, given.to_h { |name, _| [name, ENV.fetch(name, nil)] })
+        end
+
+        # The one that a process above has made.
+        def found
+          put_in = { "RUBYOPT" => ["-r#{FEATURE}"], "RUBYLIB" => parts("RUBYLIB", ENV.fetch(PATHS, nil)) }
+          left = put_in.to_h { |name, added| [name, parts(name, ENV.fetch(name, nil)) - added] }
+          before = left.to_h { |name, parts| [name, (parts.join(SEPARATORS[name]) if parts.any?)] }
+          given = [*before.keys, FOLDER, TERMS, PATHS].to_h { |name| [name, ENV.fetch(name, nil)] }
+          new(given, before)
+        end
+
+        def parts(name, text) = text.to_s.split(SEPARATORS[name])
       end
+
+      # @param given [Hash{String => String, nil}]
+      # @param before [Hash{String => String, nil}] what was there instead
+      def initialize(given, before)
+        @given = given
+        @before = before
+      end
+
+      def folder = @given[FOLDER].to_s
+      def terms = @given[TERMS].to_s
+
+      def make = ENV.update(@given)
 
       # The environment is as it was, but for what the program itself has changed.
       def withdraw
@@ -45,11 +77,11 @@ module RperfPush
       # What is in the variable now, without what was put into it.
       def rest(name)
         now = ENV.fetch(name, nil)
-        separator = SEPARATORS[name]
-        return now unless now && separator
+        return now unless now && SEPARATORS[name]
 
-        left = now.split(separator) - (@given[name].split(separator) - @before[name].to_s.split(separator))
-        left.join(separator) if left.any? || @before[name]
+        given, before = [@given, @before].map { |one| Offer.parts(name, one[name]) }
+        left = Offer.parts(name, now) - (given - before)
+        left.join(SEPARATORS[name]) if left.any? || @before[name]
       end
     end
   end

@@ -33,13 +33,23 @@ module RperfPush
       arguments = [OWN, *checked(**terms), nil, inherited?(inherit)]
       usage = Usage.new
       # The block runs in there, so that nothing can come between the start and what makes sure of the end.
-      return finish(Native.start(*arguments) { Inheritance.begin(inherit, terms, &block) }, outcome, usage.data) if block
+      if block
+        return Inheritance.ending { finish(Native.start(*arguments) { Inheritance.begin(inherit, terms, &block) }, outcome, usage.data) }
+      end
 
-      Native.start(*arguments)
-      Inheritance.begin(inherit, terms)
+      Inheritance.ending { start_for_later(arguments, inherit, terms) }
       @outcome = outcome
       @usage = usage
       true
+    end
+
+    def start_for_later(arguments, inherit, terms)
+      Native.start(*arguments)
+      begin
+        begun = Inheritance.begin(inherit, terms)
+      ensure
+        Native.stop(OWN) unless begun
+      end
     end
 
     # In a program that another one has started, which has begun the session: windows become files of the directory as well.
@@ -57,7 +67,7 @@ module RperfPush
     # What was used is read first: an interruption between the native call and the end of this one takes the data away.
     def stop
       used = @usage&.data
-      finish(Native.stop(OWN), @outcome, used)
+      Inheritance.ending { finish(Native.stop(OWN), @outcome, used) }
     end
 
     def finish(data, outcome, used)

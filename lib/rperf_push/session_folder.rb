@@ -1,29 +1,27 @@
 # frozen_string_literal: true
 
-require "fileutils"
-require "json"
-require "securerandom"
-require "tmpdir"
-require_relative "formats"
 require_relative "merge"
 
 module RperfPush
   # The folder of one `record`. Its processes write their windows (PID-TIME.pb.gz) and, at their end, their resource usage
   # (PID.json) into it, and this class merges them into one profile.
   class SessionFolder
-    # @return [SessionFolder] a new folder with mode 0700; folders of dead root processes are removed
-    def self.create
+    # @return [SessionFolder] a new folder; those of dead root processes are removed
+    def self.create = planned.tap(&:make)
+
+    # @return [SessionFolder] one that is to be made
+    def self.planned
       base = own_base
       sweep(base)
-      new(File.join(base, "session-#{Process.pid}-#{SecureRandom.hex(4)}").tap { |path| Dir.mkdir(path, 0o700) })
+      new(File.join(base, Native.session_name))
     end
 
     # @return [String] the folder of all sessions of this user
     # @raise [Errno::EPERM] if another user could look into it
     def self.own_base
-      parent = ENV["RPERF_PUSH_TMPDIR"] || ENV["TMPDIR"] || ENV["XDG_RUNTIME_DIR"] || Dir.tmpdir
-      base = File.join(parent, "rperf-push-#{Process.uid}")
-      FileUtils.mkdir_p(base, mode: 0o700)
+      parent = %w[RPERF_PUSH_TMPDIR TMPDIR XDG_RUNTIME_DIR].filter_map { |name| ENV.fetch(name, nil) }.find { |path| !path.empty? }
+      base = File.join(File.expand_path(parent || "/tmp"), "rperf-push-#{Process.uid}")
+      make_all(base)
       stat = File.lstat(base)
       raise Errno::EPERM, base unless stat.directory? && stat.owned? && stat.mode.nobits?(0o077)
 
@@ -37,27 +35,27 @@ module RperfPush
       File.join(directory, "rperf-push-#{commit}-#{Time.now.strftime("%Y%m%d-%H%M%S")}-#{Process.pid}.json.gz")
     end
 
-    def self.sweep(base)
-      Dir.glob("#{base}/session-*").each do |path|
-        pid = File.basename(path)[/\Asession-(\d+)-/, 1].to_i
-        remove(path) if pid.positive? && !alive?(pid)
-      end
+    def self.sweep(base) = Dir.glob("#{base}/session-*").each { |path| remove(path) if Native.abandoned?(path) }
+
+    # With the folders above it.
+    def self.make_all(path)
+      make_all(File.dirname(path)) unless File.exist?(File.dirname(path))
+      Dir.mkdir(path, 0o700)
+    rescue Errno::EEXIST
+      nil
     end
 
-    # Under another name first: what still writes finds no folder any more, instead of filling one that is being emptied.
+    # Under another name first: what still writes finds no folder any more, instead of filling one that is being emptied. What cannot
+    # be removed is left to the next sweep.
     def self.remove(path)
-      FileUtils.rm_rf("#{path}-ended") if File.rename(path, "#{path}-ended")
-    rescue SystemCallError
-      FileUtils.rm_rf(path)
-    end
+      ended = "#{path}-ended"
+      return unless File.basename(path).start_with?("session-")
 
-    def self.alive?(pid)
-      Process.kill(0, pid)
-      true
-    rescue Errno::ESRCH
-      false
-    rescue Errno::EPERM
-      true
+      File.rename(path, ended) if Dir.exist?(path)
+      Dir.children(ended).each { |name| File.delete("#{ended}/#{name}") }
+      Dir.rmdir(ended)
+    rescue SystemCallError
+      nil
     end
 
     attr_reader :path
@@ -66,10 +64,13 @@ module RperfPush
       @path = path
     end
 
+    def make = Dir.mkdir(path, 0o700)
+
     def remove = self.class.remove(path)
 
     # @return [Array<Hash>] the usage of the processes that reached their end
     def ends
+      require "json"
       @ends ||= Dir.glob("#{path}/*.json").map { |file| JSON.parse(File.read(file), symbolize_names: true) }.sort_by { |one| one[:pid] }
     end
 

@@ -99,6 +99,34 @@ RSpec.describe "rperf-push record" do
     expect(Dir.glob("#{tmpdir}/rperf-push-*/*")).to eq([])
   end
 
+  it "is over in its processes with their next window when it is killed itself" do
+    skip "no /proc here" unless File.exist?("/proc/self/task")
+    code = <<~'RUBY'
+      recording = -> { Dir["/proc/self/task/*/comm"].any? { |path| File.read(path) == "rpp-collector\n" rescue nil } }
+      puts recording.call
+      $stdout.flush
+      busy 0.02 while recording.call
+      puts Process.pid
+    RUBY
+    command = [RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE, "record", "-o", "#{tmpdir}/p.json.gz", program("long", code)]
+    read, write = IO.pipe
+    pid = Process.spawn(CommandLine.silence.merge("TMPDIR" => tmpdir), *command, out: write)
+    write.close
+    expect(read.gets).to eq("true\n")
+    Process.kill(:KILL, pid)
+    Process.wait(pid)
+    expect(read.wait_readable(60) && read.gets).to match(/\A\d+\n\z/)
+    expect(record(program("plain", "")).status).to eq(0)
+    expect(Dir.glob("#{tmpdir}/rperf-push-*/*")).to eq([])
+  end
+
+  it "says in a line where it has no folder for its windows" do
+    ran = program("ran", "File.write('#{tmpdir}/ran', '')")
+    expect(record(ran, env: { "TMPDIR" => "/proc/none" }).to_a)
+      .to eq(["", "rperf-push: record: the session's folder /proc/none: No such file or directory\n", 1])
+    expect(File.exist?("#{tmpdir}/ran")).to be(false)
+  end
+
   it "hands SIGTERM on" do
     command = [RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE, "record", "-o", "#{tmpdir}/p.json.gz", program("long", "trap(:TERM) { exit 3 }; puts :on; $stdout.flush; busy 60")]
     read, write = IO.pipe

@@ -1,8 +1,8 @@
 /* test_window_files.c - windows of a session as files: whole, with the names of the program, or not at all. */
 #include "delivery/window_files.h"
 
-#include <errno.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -58,9 +58,24 @@ TEST(a_folder_that_is_gone_is_told)
 {
     test_window window = window_with_a_sample();
     rpp_window_files *files = rpp_window_files_new("/nonexistent/folder", RPP_MODE_WALL, 100);
-    errno = 0;
-    CHECK_INT(rpp_window_files_write(files, window.profile, window.names), RPP_IO);
-    CHECK_INT(errno, ENOENT);
+    CHECK_INT(rpp_window_files_write(files, window.profile, window.names), RPP_STOPPED);
+    rpp_window_files_free(files);
+    window_close(&window);
+}
+
+TEST(a_folder_whose_owner_is_gone_gets_no_file)
+{
+    char base[] = "/tmp/rpp-windows-XXXXXX", folder[256];
+    CHECK(mkdtemp(base));
+    pid_t owner = fork();
+    if (owner == 0) _exit(0);
+    CHECK_INT(waitpid(owner, NULL, 0), owner);
+    snprintf(folder, sizeof folder, "%s/session-%ld-a", base, (long)owner);
+    CHECK(mkdir(folder, 0700) == 0);
+    test_window window = window_with_a_sample();
+    rpp_window_files *files = rpp_window_files_new(folder, RPP_MODE_WALL, 100);
+    CHECK_INT(rpp_window_files_write(files, window.profile, window.names), RPP_STOPPED);
+    CHECK(rmdir(folder) == 0 && rmdir(base) == 0);
     rpp_window_files_free(files);
     window_close(&window);
 }

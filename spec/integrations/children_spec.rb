@@ -122,6 +122,101 @@ RSpec.describe "RperfPush.start(inherit: true)" do
     expect(answers).to eq([[missing, missing, ["ArgumentError", "inherit must be :fork, true or false, got :spawn"]], false, true])
   end
 
+  # Says, in a file of its own, what is left of a session that has ended somewhere else, as soon as it has.
+  outliving = <<~'RUBY'
+    def outlive
+      busy 0.02 while RperfPush.running? || ENV.key?("RPERF_PUSH_INHERITED")
+      below = IO.popen(["ruby", "-e", "print defined?(RperfPush).inspect"], &:read)
+      File.write("#{ENV.fetch("NOTES")}/.#{Process.pid}", JSON.generate([ENV.to_h, below]))
+      File.rename("#{ENV.fetch("NOTES")}/.#{Process.pid}", "#{ENV.fetch("NOTES")}/#{Process.pid}")
+    end
+    def until_seen(*pids) = (busy 0.02 until pids.all? { |pid| windows(pid).any? })
+  RUBY
+
+  # Runs a program that says its environment and its children, and ends while they live.
+  define_method(:outlived) do |code, env = {}|
+    Dir.mkdir(notes = "#{tmpdir}/notes")
+    env = { **CommandLine.silence, "TMPDIR" => tmpdir, "NOTES" => notes, **env }
+    child = program("child", "#{outliving}outlive")
+    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, "-r", "rperf_push", program("parent", "#{outliving}#{code.gsub("CHILD", child)}")], env:, timeout: 120)
+    before, pids = JSON.parse(out.lines.first)
+    seen = pids.map { |pid| wait_until("the note of #{pid}") { File.exist?("#{notes}/#{pid}") && JSON.parse(File.read("#{notes}/#{pid}")) } }
+    [before, seen, [err, status.termsig || status.exitstatus], out.lines.drop(1).map { |line| JSON.parse(line) }]
+  end
+
+  mine = { "RUBYLIB" => "/mine", "RUBYOPT" => "-W1" }
+  start = <<~RUBY
+    before = ENV.to_h
+    RperfPush.start(inherit: true)
+    reader, writer = IO.pipe
+    pids = [fork { outlive }, spawn("ruby", "CHILD")]
+    fork { Process.wait(fork { writer.puts(Process.pid); outlive }) }
+    pids << Integer(reader.gets)
+    until_seen(*pids)
+    say [before, pids]
+  RUBY
+
+  it "is over in children within a window of the parent's end by a signal: they write no more, and their environment is as it was" do
+    before, seen, ended, = outlived("#{start}Process.kill(:KILL, Process.pid)", mine)
+    expect(ended).to eq(["", 9])
+    expect(seen).to eq([[before, "nil"]] * 3)
+    expect(sessions.size).to eq(1)
+    expect(rperf_push("record", "-o", "#{tmpdir}/p.json", "ruby", "-e", "", env: { "TMPDIR" => tmpdir }).status).to eq(0)
+    expect(sessions).to eq([])
+  end
+
+  it "is over where the process becomes another program, and in its children; nothing of it is left" do
+    program("later", "say [ENV.to_h, RperfPush.running?]")
+    before, seen, ended, said = outlived("#{start}exec('ruby', '-rrperf_push', '#{tmpdir}/later.rb')", mine)
+    expect(ended).to eq(["", 0])
+    expect(said).to eq([[before, false]])
+    expect(seen).to eq([[before, "nil"]] * 3)
+    expect(sessions).to eq([])
+  end
+
+  it "is over in children that live on when the parent stops it, and in one that begins or stops its own" do
+    before, seen, ended, (own, stopped) = outlived(<<~RUBY, mine)
+      #{start}
+      Process.wait(fork { RperfPush.start(inherit: false); say [ENV.to_h == before, RperfPush.stop.nil?] })
+      Process.wait(fork { data = RperfPush.stop; say [ENV.to_h == before, data.nil?] })
+      RperfPush.stop
+    RUBY
+    expect(ended).to eq(["", 0])
+    expect([own, stopped]).to eq([[true, false]] * 2)
+    expect(seen).to eq([[before, "nil"]] * 3)
+  end
+
+  # An exception at each line in turn, as an interrupt may come there.
+  it "leaves nothing behind where its beginning or its end is interrupted, wherever that is" do
+    interrupted, = said(<<~'RUBY')
+      before = ENV.to_h
+      RperfPush.start(inherit: true) { nil } # what is loaded once is loaded
+      files = %w[inheritance descendants injection session_folder on_demand].map { |name| "#{RperfPush::Native::LIB_DIR}/rperf_push/#{name}.rb" }
+      at_line = lambda do |number, &call|
+        lines = 0
+        trace = TracePoint.new(:line) { |point| files.include?(point.path) && (lines += 1) == number && (trace.disable; raise IOError) }
+        trace.enable(target_thread: Thread.current) { call.call }
+        nil
+      rescue IOError
+        number
+      end
+      calls = { start: -> { RperfPush.start(inherit: true) }, block: -> { RperfPush.start(inherit: true) { nil } }, stop: -> { RperfPush.stop } }
+      say(calls.to_h do |name, call|
+        number = 0
+        loop do
+          RperfPush.start(inherit: true) if name == :stop
+          ended = at_line.(number += 1, &call).nil?
+          RperfPush.stop if RperfPush.running?
+          wrong = { env: ENV.to_h == before, running: !RperfPush.running?, folders: Dir.glob("#{ENV["TMPDIR"]}/rperf-push-*/session-*").empty? }.reject { |_, right| right }
+          abort("#{name} at line event #{number}: #{wrong}") if wrong.any?
+          break if ended
+        end
+        [name, number]
+      end)
+    RUBY
+    expect(interrupted.values).to all(be > 10)
+  end
+
   it "never meets `rperf-push record`: both have the children" do
     child = program("child", "busy 0.3")
     parent = program("parent", "require 'rperf_push'; say by_process(RperfPush.start(inherit: true) { busy 0.3; system('ruby', '#{child}') }).size")

@@ -30,7 +30,7 @@ module RperfPush
 
       # @return [Result] its data is nil if no Ruby program ran
       def run(command)
-        folder = SessionFolder.create
+        folder = folder_of_session
         began = now
         times = Process.times
         pid = spawn(folder, with_ruby(command))
@@ -54,6 +54,12 @@ module RperfPush
       end
 
       private
+
+      def folder_of_session
+        SessionFolder.create
+      rescue SystemCallError => e
+        raise Mistake, "#{@name}: the session's folder #{e.message[/ - (.*)/, 1]}: #{CLI.reason(e)}"
+      end
 
       def result(folder, pid, status, real_ns, used_ns)
         data = folder.merged(root: pid, raw: !@options[:aggregate])

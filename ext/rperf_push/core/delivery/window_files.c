@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/directory_files.h"
+#include "delivery/session_folder.h"
 #include "delivery/window_encoder.h"
 
 #define MAX_BYTES (1u << 30)
@@ -65,9 +66,11 @@ rpp_status rpp_window_files_write(const rpp_window_files *files, const rpp_profi
 {
     rpp_byte_buffer bytes;
     uint64_t samples;
+    if (rpp_session_folder_is_abandoned(files->directory)) return RPP_STOPPED;
     rpp_byte_buffer_init(&bytes, MAX_BYTES);
     rpp_status status = rpp_window_encoder_encode(files->encoder, profile, names, &bytes, &samples);
     if (status == RPP_OK && samples) status = write_file(files, rpp_profile_time_ns(profile), &bytes);
+    if (status == RPP_IO && errno == ENOENT) status = RPP_STOPPED;
     rpp_byte_buffer_destroy(&bytes);
     return status;
 }
