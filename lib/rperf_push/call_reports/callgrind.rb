@@ -18,8 +18,9 @@ module RperfPush
       end
 
       def head(tree)
-        "# callgrind format\nversion: 1\ncreator: rperf-push\npositions: line\nevents: Nanoseconds\n" \
-          "desc: Traced: #{tree.duration_ns} ns, of which tracing itself took #{tree.overhead_ns} ns\n\n"
+        "# callgrind format\nversion: 1\ncreator: rperf-push\n" \
+          "desc: Traced: #{tree.duration_ns} ns, of which tracing itself took #{tree.overhead_ns} ns\n" \
+          "positions: line\nevents: Nanoseconds\n\n"
       end
 
       def body(method, names)
