@@ -11,6 +11,7 @@ module RperfPush
 end
 
 RperfPush::Library.load
+require_relative "rperf_push/call_trace"
 require_relative "rperf_push/configuration"
 require_relative "rperf_push/configuration_error"
 require_relative "rperf_push/difference"
@@ -197,6 +198,30 @@ module RperfPush
       raise ArgumentError, "profile needs a block" unless block
 
       Native.profile { labels.empty? ? yield : Native.with_labels(labels, &block) }
+    end
+
+    # Traces every call of all threads of the main Ractor while the block runs: how often each method is called, from where, and how
+    # long it takes. This slows a program down several times, and switches JIT code off for the methods that run; the time of
+    # tracing itself is measured and taken out as far as it is known.
+    #
+    #   data = RperfPush.trace(except: Integer) { work }
+    #   puts data[:tree].report(:graph)
+    #
+    # @param mode [Symbol, Array<Symbol>] :wall, :cpu (of the process: dear, two system calls for each call), or both
+    # @param only [Array, Regexp, Module, String, nil] methods to show: labels, classes or paths; the others' time is their caller's
+    # @param except [Array, Regexp, Module, String, nil] methods not to show
+    # @param c_methods [Boolean] false: methods written in C are a part of their caller
+    # @param blocks [Boolean] true: blocks are nodes of their own, else a part of what calls them
+    # @param max_nodes [Integer] chains of calls past this number are counted together, as (other)
+    # @yieldparam trace [CallTrace] has `pause` and `resume`
+    # @return [Hash] as {stop} returns it, with :calls and :wait in :values, and a {CallTree} under :tree; what an exception leaves behind
+    #   is dropped
+    # @raise [RuntimeError] when calls are traced already
+    # @raise [ArgumentError]
+    def trace(mode: :wall, only: nil, except: nil, c_methods: true, blocks: false, max_nodes: CallTrace::MAX_NODES, &block)
+      raise ArgumentError, "trace needs a block" unless block
+
+      CallTrace.run(block, mode:, only:, except:, c_methods:, blocks:, max_nodes:)
     end
 
     private

@@ -5,7 +5,7 @@ require_relative "support/include_graph"
 
 RSpec.describe "ext/rperf_push/core" do
   # Each room includes of the rooms before it only.
-  rooms = %w[base settings sampling profile pprof http backends spool delivery control]
+  rooms = %w[base calls settings sampling profile pprof http backends spool delivery control]
   graph = IncludeGraph.new(File.expand_path("../ext/rperf_push/core", __dir__))
 
   it "has never heard of Ruby" do

@@ -12,6 +12,7 @@
  *   the process (core/profile/recording). rb_life tells both of fork and exit. rb_settings, rb_labels, rb_log and rb_tables are
  *   their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists the files from the bottom up.
  */
+#include "rb_calls.h"
 #include "rb_compat.h"
 #include "rb_control.h"
 #include "rb_frames.h"
@@ -42,6 +43,7 @@ static const rb_rpp_participant *const participants[] = {
     &rb_rpp_control_life,
     &rb_rpp_session_life,
     &rb_rpp_on_demand_life,
+    &rb_rpp_calls_life,
 };
 
 static VALUE native_set_root(VALUE self, VALUE path)
@@ -79,4 +81,5 @@ void Init_rperf_push(void)
     rb_rpp_tables_init(native);
     rb_rpp_sample_text_init(native);
     rb_rpp_usage_init(native);
+    rb_rpp_calls_init(native);
 }

@@ -11,6 +11,7 @@ module RperfPush
       "record" => "run a command, and write the profile of its Ruby programs to a file",
       "stat" => "run a command, and print what its time went to",
       "exec" => "as stat, with tables of functions",
+      "trace" => "run a program, and count every call of it",
       "report" => "print what profiles say: top functions, one method, a graph",
       "diff" => "print what differs between two profiles",
       "view" => "open profiles as a page in the browser",

@@ -3,6 +3,7 @@
 require "optparse"
 require_relative "control_options"
 require_relative "option"
+require_relative "trace_options"
 
 module RperfPush
   module CLI
@@ -64,6 +65,7 @@ module RperfPush
         ],
         "stat" => [*STAT, Option.new(long: "report", key: :report, text: "tables of functions as well")],
         "exec" => STAT,
+        "trace" => TraceOptions::LIST,
         "report" => READING,
         "view" => ControlOptions::SERVING,
         "diff" => [*READING.reject { |option| %i[by_label synthetic_frames dot].include?(option.key) },
@@ -90,7 +92,7 @@ module RperfPush
       end
 
       def checked(command, values)
-        raise Mistake, "#{command}: limit must be positive" unless values.fetch(:limit, 1).positive?
+        raise Mistake, "#{command}: limit must be positive" unless (values[:limit] || 1).positive?
 
         values
       end

@@ -2,6 +2,7 @@
 
 require "json"
 require "strscan"
+require_relative "../call_tree"
 require_relative "../meta"
 require_relative "../values"
 
@@ -106,6 +107,7 @@ module RperfPush
       raise ArgumentError, "label_sets must be a list of objects" unless sets.is_a?(Array) && sets.all?(Hash)
 
       data[:aggregated_samples] ||= data[:raw_samples]
+      data[:tree] = CallTree.from_h(data[:tree]) if data[:tree].is_a?(Hash)
       data
     end
 

@@ -1,0 +1,78 @@
+/* call_sums.c - what nodes of a call tree took in all, and what methods did. */
+#include "calls/call_sums.h"
+
+/* Children come after their parents: one pass from the end. */
+void rpp_call_totals(const rpp_call_tree *tree, uint64_t *totals_ns)
+{
+    uint32_t count = rpp_call_tree_count(tree);
+    for (uint32_t id = 0; id < count; id++) {
+        const rpp_call_node *node = rpp_call_tree_node(tree, id);
+        totals_ns[id] = node->self_ns + node->wait_ns;
+    }
+    for (uint32_t id = count; id-- > 0;) {
+        uint32_t parent = rpp_call_tree_node(tree, id)->parent;
+        if (parent != RPP_CALL_NONE) totals_ns[parent] += totals_ns[id];
+    }
+}
+
+static void arrive(const rpp_call_node *node, uint64_t total_ns, rpp_call_sum *sum)
+{
+    sum->calls += node->calls;
+    sum->self_ns += node->self_ns;
+    sum->wait_ns += node->wait_ns;
+    sum->cpu_ns += node->cpu_ns;
+    if (sum->visits++)
+        sum->is_recursive = true;
+    else
+        sum->total_ns += total_ns;
+}
+
+/* Goes through the nodes below a root, each one before its children. Deep trees need no stack: nodes know the way back. */
+static void sum_below(const rpp_call_tree *tree, uint32_t root, const uint64_t *totals_ns, rpp_call_sum *sums)
+{
+    uint32_t id = rpp_call_tree_node(tree, root)->first;
+    while (id != RPP_CALL_NONE) {
+        const rpp_call_node *node = rpp_call_tree_node(tree, id);
+        arrive(node, totals_ns[id], &sums[node->method]);
+        if (node->first != RPP_CALL_NONE) {
+            id = node->first;
+            continue;
+        }
+        while (id != root && node->next == RPP_CALL_NONE) {
+            sums[node->method].visits--;
+            id = node->parent;
+            node = rpp_call_tree_node(tree, id);
+        }
+        if (id == root) return;
+        sums[node->method].visits--;
+        id = node->next;
+    }
+}
+
+void rpp_call_sums(const rpp_call_tree *tree, const uint64_t *totals_ns, rpp_call_sum *sums, uint32_t end)
+{
+    for (uint32_t method = 0; method < end; method++) sums[method] = (rpp_call_sum){0};
+    for (uint32_t id = 0; id < rpp_call_tree_count(tree); id++) {
+        if (rpp_call_tree_node(tree, id)->parent == RPP_CALL_NONE) sum_below(tree, id, totals_ns, sums);
+    }
+}
+
+static uint64_t take(rpp_call_node *node, uint64_t cost_ns)
+{
+    uint64_t taken = cost_ns < node->self_ns ? cost_ns : node->self_ns;
+    node->self_ns -= taken;
+    return taken;
+}
+
+uint64_t rpp_call_take_out(rpp_call_tree *tree, const uint8_t *kinds, const rpp_call_cost *costs)
+{
+    uint64_t taken = 0;
+    for (uint32_t id = 0; id < rpp_call_tree_count(tree); id++) {
+        rpp_call_node *node = rpp_call_tree_node(tree, id);
+        if (node->parent == RPP_CALL_NONE) continue;
+        const rpp_call_cost *cost = &costs[kinds[node->method]];
+        taken += take(node, node->calls * cost->inside_ns);
+        taken += take(rpp_call_tree_node(tree, node->parent), node->calls * cost->outside_ns);
+    }
+    return taken;
+}

@@ -1,0 +1,57 @@
+/* call_tree.h - a calling context tree: a node for each chain of calls, with the number of calls and the time in it.
+ *
+ * Time
+ *   A node has only the time of its own, without that of its children. What it took in all is the sum of the nodes below it
+ *   (call_sums.h). So a call that has not returned yet is counted like any other, with the time it has run.
+ *
+ * Bounds
+ *   Memory for all nodes is reserved at the beginning; the system provides it where it is first used. A call past the limit, and
+ *   all that it calls, is counted at one child of its caller, whose method is RPP_CALL_OTHER. So sums stay true.
+ *   A node takes sizeof(rpp_call_node) bytes, and at most 16 of the index.
+ *
+ * Threads    one at a time. child and root allocate nothing, so they may run in a hook of the VM.
+ * Ownership  the caller owns the tree; nodes are valid until it is freed.
+ */
+#ifndef RPP_CALL_TREE_H
+#define RPP_CALL_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "calls/call_methods.h"
+
+#define RPP_CALL_NONE      UINT32_MAX
+#define RPP_CALL_ROOTS_MAX 4096u
+
+typedef struct rpp_call_node {
+    uint32_t method;  /* of a root: a number that its maker chose */
+    uint32_t parent;  /* RPP_CALL_NONE: a root. Parents have smaller ids than their children */
+    uint32_t first;   /* child; RPP_CALL_NONE: there is none */
+    uint32_t next;    /* child of the same parent */
+    uint32_t recent;  /* the child that was called last, which is often called next */
+    uint64_t calls;   /* that began; 0 if it was under way when the tracing began, and not called since */
+    uint64_t self_ns; /* while its stack was the one that ran */
+    uint64_t wait_ns; /* while another stack ran */
+    uint64_t cpu_ns;
+} rpp_call_node;
+
+typedef struct rpp_call_tree rpp_call_tree;
+
+/* NULL if out of memory. At most 2^26 nodes, without the roots and those for calls past the limit. */
+rpp_call_tree *rpp_call_tree_new(uint32_t max_nodes);
+void rpp_call_tree_free(rpp_call_tree *tree);
+
+/* A new root; past RPP_CALL_ROOTS_MAX the last one. */
+uint32_t rpp_call_tree_root(rpp_call_tree *tree, uint32_t number);
+/* The node of a method that the parent calls. It may be the parent itself, if that stands for calls past the limit. */
+uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t method);
+
+rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint32_t id);
+uint32_t rpp_call_tree_count(const rpp_call_tree *tree);
+/* Whether calls are past the limit. */
+bool rpp_call_tree_is_full(const rpp_call_tree *tree);
+/* Memory in use, in bytes. */
+uint64_t rpp_call_tree_bytes(const rpp_call_tree *tree);
+
+#endif

@@ -1,0 +1,22 @@
+/* rb_call_result.h - a call tree as Ruby objects: the methods' names, and the nodes in columns.
+ *
+ * Threads    under the GVL. All may raise.
+ * Ownership  results are Ruby objects.
+ */
+#ifndef RB_CALL_RESULT_H
+#define RB_CALL_RESULT_H
+
+#include "core/calls/call_tree.h"
+#include "rb_call_frames.h"
+
+/* [label, path, line, kind, class, own] of a method; kind is :ruby, :c, :block or :other; own: the profiler's. */
+VALUE rb_rpp_call_description(const rb_rpp_callee *callee);
+
+/* The tree in which each method is what `as` says (an Array of ids, nil: hidden), as a Hash:
+ *   parents (nil: a root), methods (of a root: its number), calls, self, wait, cpu, total   by node
+ *   sums   [called, self, wait, cpu, total, recursive] by method
+ *   overhead   what was taken out: `costs` has [inside, outside] in nanoseconds for each kind
+ * The tree is changed. */
+VALUE rb_rpp_call_result(rpp_call_tree *tree, const rb_rpp_callee *callees, uint32_t end, VALUE as, VALUE costs);
+
+#endif

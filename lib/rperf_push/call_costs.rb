@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module RperfPush
+  # What tracing one call costs on this machine, with these options: measured once in a process, the least of several tries, so that
+  # no more is taken out than was there.
+  module CallCosts
+    TRIES = 7
+    CALLS = 300
+    NODES = 64
+    KINDS = %i[other ruby c block].freeze # as in ext/rperf_push/rb_call_frames.h
+
+    @known = {}
+
+    module_function
+
+    # @param options [Array] as of Native.calls_start, without the first one
+    # @return [Array<Array(Integer, Integer)>] for each kind, nanoseconds in the call's own node, and in its caller's
+    def of(*options)
+      @known[options] ||= measure(options)
+    end
+
+    def measure(options)
+      untraced = PROGRAMS.transform_values { |program| Array.new(TRIES) { took { program.call } }.min }
+      tries = Array.new(TRIES) { traced(options) }
+      KINDS.map { |kind| cost(tries.filter_map { |try| try[kind] }.min_by(&:first), untraced[kind]) }
+    end
+
+    # @param best [Array(Integer, Integer), nil] nil: this kind is not traced
+    def cost(best, untraced)
+      return [0, 0] unless best
+
+      took, inside = best
+      each = [(took - untraced) / CALLS, 0].max
+      [[inside, each].min, [each - inside, 0].max]
+    end
+
+    # @return [Hash{Symbol => Array(Integer, Integer)}] by kind, what the calls took, and one of them in its own node
+    def traced(options)
+      native = Native.calls_start(NODES, *options)
+      times = PROGRAMS.transform_values { |program| took { program.call } }
+      Native.calls_pause(native)
+      methods = Native.calls_facts(native)[:methods]
+      sums = Native.calls_result(native, methods.each_index.to_a, KINDS.map { [0, 0] })[:sums]
+      inside = times.to_h { |kind, _| [kind, own_time(kind, methods, sums)] }
+      times.to_h { |kind, took| [kind, ([took, inside[kind]] if inside[kind])] }
+    end
+
+    # @return [Integer, nil] of one call
+    def own_time(kind, methods, sums)
+      called, own = sums[methods.index { |method| probe?(kind, method) } || 0]
+      own / called if called == CALLS
+    end
+
+    def probe?(kind, method)
+      method[3] == kind && method[0].match?(kind == :block ? /\Ablock in .*yield_often/ : /[.#]nothing\z/)
+    end
+
+    def took
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+      yield
+      Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - began
+    end
+
+    def nothing = nil
+
+    # Nothing in these loops is a call but what they are about.
+    def call_ruby
+      done = 0
+      while done < CALLS
+        nothing
+        done += 1
+      end
+    end
+
+    def call_c
+      done = 0
+      while done < CALLS
+        Native.nothing
+        done += 1
+      end
+    end
+
+    def yield_often = CALLS.times { nil }
+
+    PROGRAMS = { ruby: method(:call_ruby), c: method(:call_c), block: method(:yield_often) }.freeze
+    private_constant :PROGRAMS
+  end
+end

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+module RperfPush
+  module CallReports
+    # The reports for people: methods by their own time, each one with its callers and callees, and the tree.
+    module Tables
+      HEADING = "      self ms      total ms       wait ms        calls   method\n"
+      SHALLOW = 1000 # levels that are indented
+
+      module_function
+
+      def flat(tree, limit: nil)
+        rows = tree.methods.sort_by { |method| [-method.self, method.label] }.first(limit || tree.methods.size)
+        head(tree) + HEADING + rows.map { |method| row(method, name(method)) }.join
+      end
+
+      # Callers above a method, callees below.
+      def graph(tree, limit: nil)
+        parts = tree.methods.first(limit || tree.methods.size).map { |method| relatives(method) }
+        head(tree) + HEADING + parts.join("#{"-" * 72}\n")
+      end
+
+      def relatives(method)
+        callers = method.callers.map { |one| row(one, "    #{caller_name(one)}", "#{one.called}/#{method.called}") }
+        callees = method.callees.map { |one| row(one, "    #{name(one.target)}", "#{one.called}/#{one.target.called}") }
+        [*callers, row(method, "* #{name(method)}"), *callees].join
+      end
+
+      # @param limit [Integer, nil] children of each node, the longest ones
+      def tree(tree, limit: nil)
+        text = +head(tree) << HEADING
+        tree.threads.each do |thread|
+          text << row(thread.root, thread_name(thread))
+          add_below(text, thread.root, limit)
+        end
+        text
+      end
+
+      # Without calling itself: trees can be deeper than Ruby's own stack.
+      def add_below(text, root, limit)
+        waiting = by_total(root, limit).map { |node| [node, 1] }
+        while (node, depth = waiting.pop)
+          text << row(node, "#{"  " * [depth, SHALLOW].min}#{node.target.label}")
+          waiting.concat(by_total(node, limit).map { |child| [child, depth + 1] })
+        end
+      end
+
+      # The longest last.
+      def by_total(node, limit)
+        node.children.sort_by { |child| [-child.total, child.target.label] }.first(limit || node.children.size).reverse
+      end
+
+      def head(tree)
+        lines = ["Traced: #{ms(tree.duration_ns)}, #{tree.calls} calls, #{tree.nodes.size} nodes, #{tree.threads.size} threads",
+                 "Tracing itself, taken out: #{ms(tree.overhead_ns)}",
+                 *("Not all chains of calls are told apart: (other) has the rest" if tree.full?)]
+        "#{lines.join("\n")}\n\n"
+      end
+
+      def row(of, name, calls = of.called)
+        format("%<own>13.3f %<total>13.3f %<wait>13.3f %<calls>12s   %<name>s\n",
+               own: of.self / 1e6, total: of.total / 1e6, wait: of.wait / 1e6, calls:, name:)
+      end
+
+      def name(method)
+        place = method.line.positive? ? " (#{method.path}:#{method.line})" : ""
+        "#{method.label}#{" [recursive]" if method.recursive?}#{place}"
+      end
+
+      def caller_name(relation) = relation.target ? name(relation.target) : "(root)"
+      def thread_name(thread) = "Thread #{thread.number} #{thread.name}#{" (its fibers)" if thread.fibers?}"
+      def ms(nanoseconds) = format("%.3f ms", nanoseconds / 1e6)
+      private_class_method :relatives, :add_below, :by_total, :head, :row, :name, :caller_name, :thread_name
+    end
+  end
+end

@@ -1,0 +1,232 @@
+# frozen_string_literal: true
+
+require_relative "call_reports"
+
+module RperfPush
+  # Every call of a program, exactly: threads, below each of them the tree of its calls, and the methods. All times are nanoseconds.
+  #
+  #   tree = RperfPush.trace { work }[:tree]
+  #   tree.threads.first.root.children.each { |node| puts "#{node.target.label}: #{node.called} calls, #{node.total} ns" }
+  #
+  # `self` is the time of a call without the calls that it makes, `wait` the time in which other threads or fibers ran, `total`
+  # both, and that of all calls below. A call that has not returned counts with the time that it has run; one that was under way when
+  # the tracing began is not counted as a call. A recursive method's total is that of its outermost calls.
+  class CallTree
+    COLUMNS = %i[parents methods calls self wait cpu total].freeze
+
+    # A thread, or the other fibers of a thread, which are one.
+    class ThreadRoot
+      # @return [Integer] from 1 on
+      attr_reader :number
+      # @return [String]
+      attr_reader :name
+      # @return [Node] its target is nil
+      attr_reader :root
+
+      def initialize(number, name, fibers, root)
+        @number = number
+        @name = name
+        @fibers = fibers
+        @root = root
+      end
+
+      # @return [Boolean] whether these are the thread's fibers, without its first
+      def fibers? = @fibers
+      def total = root.total
+    end
+
+    # One method, wherever it is called from.
+    class MethodInfo
+      # @return [Integer]
+      attr_reader :id
+      # @return [String] "Shop::Cart#total"
+      attr_reader :label
+      # @return [String] of the file; "<C method>"
+      attr_reader :path
+      # @return [Integer] where it begins; 0: unknown
+      attr_reader :line
+      # @return [Symbol] :ruby, :c, :block, :other
+      attr_reader :kind
+      # @return [String]
+      attr_reader :class_name
+      # @return [Array<Node>] its nodes
+      attr_reader :call_trees
+      # @return [Integer]
+      attr_reader :called, :self, :wait, :cpu, :total
+
+      def initialize(id, description, sums)
+        @id = id
+        @label, @path, @line, kind, @class_name = description
+        @kind = kind.to_sym
+        @called, @self, @wait, @cpu, @total, @recursive = sums
+        @call_trees = []
+      end
+
+      alias calls called
+
+      # @return [Boolean] whether it was under way more than once on one stack
+      def recursive? = @recursive
+      # @return [Array<Relation>] the methods that call it, the longest first; a target of nil is a thread
+      def callers = relations(call_trees.map { |node| [node.parent.target, node] })
+      # @return [Array<Relation>] the methods that it calls
+      def callees = relations(call_trees.flat_map { |node| node.children.map { |child| [child.target, child] } })
+      def frame = @frame ||= [path, label].freeze
+      def inspect = "#<#{self.class} #{label} called=#{called} total=#{total} self=#{@self}>"
+
+      private
+
+      def relations(pairs)
+        pairs.group_by(&:first).map { |target, list| Relation.of(target, list.map(&:last)) }
+             .sort_by { |relation| [-relation.total, relation.target&.label.to_s] }
+      end
+    end
+
+    # The calls between two methods. The total of calls within each other counts once.
+    Relation = Struct.new(:target, :called, :total, :self, :wait) do
+      def self.of(target, nodes)
+        ids = nodes.to_h { |node| [node.id, true] }
+        outermost = nodes.reject { |node| node.parent.path.any? { |above| ids[above.id] } }
+        new(target, nodes.sum(&:called), outermost.sum(&:total), nodes.sum(&:self), nodes.sum(&:wait))
+      end
+    end
+
+    # A method, as called by a chain of others.
+    class Node
+      ROOT = ["", "(root)"].freeze
+      TRUNCATED = ["", "[truncated]"].freeze
+
+      # @return [Integer] smaller than those of its children
+      attr_reader :id
+      # @return [Node, nil] nil: the root of a thread
+      attr_reader :parent
+      # @return [MethodInfo, nil] nil: the root of a thread
+      attr_reader :target
+      # @return [Array<Node>]
+      attr_reader :children
+      # @return [Integer]
+      attr_reader :called, :self, :wait, :cpu, :total
+
+      # @return [Integer] of the {ThreadRoot} that it is below
+      attr_reader :thread_number
+
+      def initialize(id, parent, target, numbers, thread_number)
+        @id = id
+        @thread_number = thread_number
+        @parent = parent
+        @target = target
+        @called, @self, @wait, @cpu, @total = numbers
+        @children = []
+        parent&.children&.push(self)
+        target&.call_trees&.push(self)
+      end
+
+      alias calls called
+
+      # @return [Array<Node>] itself and what is above it, without the root
+      def path
+        nodes = []
+        node = self
+        while node.target
+          nodes << node
+          node = node.parent
+        end
+        nodes
+      end
+
+      # @return [Array<Array(String, String)>] of a sample: [path, label], leaf first
+      def frames(limit)
+        frames = []
+        node = self
+        while node.target && frames.size < limit
+          frames << node.target.frame
+          node = node.parent
+        end
+        frames << TRUNCATED if node.target
+        frames.empty? ? [ROOT] : frames
+      end
+
+      def inspect = "#<#{self.class} #{target ? target.label : "(root)"} called=#{called} total=#{total} self=#{@self}>"
+    end
+
+    # @return [Array<ThreadRoot>]
+    attr_reader :threads
+    # @return [Array<MethodInfo>] the longest total first
+    attr_reader :methods
+    # @return [Array<Node>] parents before their children
+    attr_reader :nodes
+    # @return [Integer] of the tracing
+    attr_reader :duration_ns
+    # @return [Integer] the time of tracing itself, which is not in any other number
+    attr_reader :overhead_ns
+    # @return [Integer] memory of the tree while it was built
+    attr_reader :bytes
+
+    # @param facts [Hash] as of Native.calls_facts, or of {#to_h}
+    # @param columns [Hash] as of Native.calls_result, or of {#to_h}
+    def initialize(facts, columns)
+      @facts = facts
+      @columns = columns
+      @duration_ns, @bytes = facts.values_at(:duration_ns, :bytes)
+      @overhead_ns = columns[:overhead]
+      build_methods
+      build_nodes
+    end
+
+    # @return [Integer] of all methods
+    def calls = methods.sum(&:called)
+    # @return [Boolean] whether there were more nodes than `max_nodes`: then (other) has the rest
+    def full? = @facts[:full]
+    # @return [Array<MethodInfo>] with that label, or with a label that matches
+    def find(label) = methods.select { |method| label.is_a?(Regexp) ? method.label.match?(label) : method.label == label }
+
+    # @param name [Symbol] :flat, :graph, :tree, :callgrind, :dot
+    # @return [String]
+    def report(name, **options) = CallReports.public_send(CallReports.name_of(name), self, **options)
+
+    # @return [Hash] of numbers and texts, from which {from_h} makes the tree again
+    def to_h
+      { facts: { **@facts.slice(:duration_ns, :bytes, :full, :methods), roots: roots.map { |name, fibers| [name, fibers] } },
+        columns: @columns }
+    end
+
+    def to_json(*) = to_h.to_json(*)
+    def self.from_h(hash) = new(hash[:facts], hash[:columns])
+    def inspect = "#<#{self.class} #{threads.size} threads, #{methods.size} methods, #{nodes.size} nodes>"
+
+    private
+
+    def build_methods
+      @by_id = @facts[:methods].zip(@columns[:sums]).each_with_index.map { |(description, sums), id| MethodInfo.new(id, description, sums) }
+    end
+
+    def build_nodes
+      parents, methods, *numbers = @columns.values_at(*COLUMNS)
+      @nodes = []
+      parents.zip(methods, *numbers) { |parent, method, *measured| @nodes << node(parent && @nodes[parent], method, measured) }
+      @methods = by_total(@by_id.reject { |method| method.call_trees.empty? })
+      @threads = @nodes.reject(&:parent).map { |root| thread_root(root.thread_number, root) }
+    end
+
+    def thread_root(number, root) = ThreadRoot.new(number, *roots[number - 1], root)
+
+    def by_total(methods) = methods.sort_by { |method| [-method.total, method.label] }
+
+    # A root's method is the number of its thread, from 0 on.
+    def node(parent, method, measured)
+      return Node.new(@nodes.size, nil, nil, measured, method + 1) unless parent
+
+      Node.new(@nodes.size, parent, @by_id[method], measured, parent.thread_number)
+    end
+
+    # Names instead of threads: they may have ended, and nobody wants to keep them.
+    def roots
+      @roots ||= @facts[:roots].map { |thread, fibers| [thread.is_a?(Thread) ? name_of(thread) : thread, fibers] }
+    end
+
+    def name_of(thread)
+      return "main" if thread == Thread.main
+
+      thread.name || thread.inspect[/\A#<Thread:\S+ (.*?) \w+>\z/m, 1] || "thread"
+    end
+  end
+end

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "json"
+require "rbconfig"
+require "tmpdir"
+require "rperf_push"
+require_relative "../injection"
+require_relative "mistakes"
+require_relative "options"
+require_relative "record"
+
+module RperfPush
+  module CLI
+    # rperf-push trace: runs a program, counts every call of it, and prints a report or writes a file.
+    class Trace
+      CALLGRIND = %r{(?:\A|/)callgrind\.out\.[^/]*\z|\.callgrind\z}
+      ENDINGS = { CALLGRIND => :callgrind, /\.dot\z/ => :dot }.freeze
+
+      def help = "usage: rperf-push trace [OPTIONS] [--] SCRIPT.rb [ARGUMENT...] | COMMAND [ARGUMENT...]\n#{Options.help("trace")}"
+
+      # @return [Integer] the exit status: the program's
+      def run(arguments)
+        @options, command = Options.parse("trace", arguments, order: true)
+        raise Mistake, "trace needs a program" if command.empty?
+
+        CallTrace.new(**trace_options)
+        Writable.check("trace", @options[:output]) if @options[:output]
+        Dir.mktmpdir("rperf-push-calls-") { |folder| finish(*traced(command, "#{folder}/calls.json")) }
+      rescue ArgumentError => e
+        raise Mistake, "trace: #{e.message}"
+      end
+
+      private
+
+      def trace_options
+        { mode: @options[:mode].split(",").map(&:to_sym), only: @options[:only], except: @options[:except],
+          c_methods: @options[:c_methods], blocks: @options[:blocks] || false, max_nodes: @options[:max_nodes] }
+      end
+
+      # @return [Array(Process::Status, Hash, String)] the data is nil if no Ruby program ran
+      def traced(command, path)
+        order = { path:, rubyopt: ENV.fetch("RUBYOPT", nil), rubylib: ENV.fetch("RUBYLIB", nil), options: trace_options }
+        environment = { "RPERF_PUSH_CALLS" => JSON.generate(order), **Injection.environment("rperf_push/call_session") }
+        $stdout.flush
+        program, *rest = with_ruby(command)
+        pid = Process.spawn(environment, [program, program], *rest)
+        _, status = waiting { Process.wait2(pid) }
+        [status, (RperfPush.load(path) if File.exist?(path)), command.first]
+      rescue SystemCallError => e
+        raise NotStarted.new(e.is_a?(Errno::ENOENT) ? 127 : 126, "trace: #{command.first}: #{CLI.reason(e)}")
+      end
+
+      # A terminal's Ctrl-C is for the program.
+      def waiting
+        before = trap("INT") { nil }
+        yield
+      ensure
+        trap("INT", before || "DEFAULT")
+      end
+
+      def with_ruby(command)
+        script = command.first
+        File.file?(script) && !File.executable?(script) ? [RbConfig.ruby, *command] : command
+      end
+
+      def finish(status, data, name)
+        if data.nil? then $stderr.puts "rperf-push: #{name}: no Ruby program ran, nothing was traced"
+        elsif @options[:output] then write(data)
+        else puts data[:tree].report(@options[:report] || :flat, limit: @options[:limit])
+        end
+        status.exitstatus || (128 + status.termsig)
+      end
+
+      def write(data)
+        path = @options[:output]
+        report = @options[:report] || ENDINGS.find { |ending, _| path.match?(ending) }&.last
+        return Writable.save("trace", path, data) unless report
+
+        AtomicFile.write(path, data[:tree].report(report, limit: @options[:limit]))
+      rescue SystemCallError => e
+        raise Mistake, "trace: #{path}: #{CLI.reason(e)}"
+      end
+    end
+  end
+end

@@ -1,0 +1,276 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+
+# RperfPush.trace: every call, exactly.
+RSpec.describe "Tracing calls" do
+  random_calls = File.expand_path("support/random_calls.rb", __dir__)
+
+  def traced(...) = RperfPush.trace(...)[:tree]
+
+  # What methods did, by label.
+  def calls_of(tree) = tree.methods.to_h { |method| [method.label, method.called] }
+
+  # A program whose result is the last line of what it prints.
+  def result_of(code, **)
+    out, err, status = run_ruby("require 'json'\n#{code}", **)
+    expect([status.exitstatus, err]).to eq([0, ""])
+    JSON.parse(out.lines.last, symbolize_names: true)
+  end
+
+  shop = Class.new do
+    def self.name = "Shop"
+    def process = validate && save
+    def save = validate && write
+    def validate = true
+    def write = true
+  end
+
+  # The page on the architecture of ruby-prof has this program as its example.
+  it "makes the tree that users of ruby-prof know" do
+    Object.const_set(:TracedShop, shop)
+    tree = traced { TracedShop.new.process }
+    process = tree.find("TracedShop#process").first.call_trees.first
+    labels = ->(node) { node.children.map { |child| child.target.label.delete_prefix("TracedShop#") }.sort }
+    expect(labels[process]).to eq(%w[save validate])
+    save = process.children.find { |node| node.target.label == "TracedShop#save" }
+    expect(labels[save]).to eq(%w[validate write])
+    validate = save.children.find { |node| node.target.label == "TracedShop#validate" }.target
+    expect([validate.called, validate.call_trees.size, validate.recursive?]).to eq([2, 2, false])
+    expect(validate.callers.map { |caller| [caller.target.label, caller.called] }.sort).to eq([["TracedShop#process", 1], ["TracedShop#save", 1]])
+    expect(process.target.callees.map { |callee| callee.target.label }.sort).to eq(%w[TracedShop#save TracedShop#validate])
+    expect(save.parent).to be(process)
+  ensure
+    Object.send(:remove_const, :TracedShop)
+  end
+
+  it "counts the total of a recursive method at its outermost call" do
+    tree = traced do
+      def simple(n)
+        sleep 0.1
+        return if n == 0
+
+        simple(n - 1)
+      end
+      simple(2)
+    end
+    simple = tree.find(/[#.]simple\z/).first
+    sleeping = tree.find("Kernel#sleep").first
+    expect([simple.called, simple.recursive?, sleeping.called, sleeping.recursive?]).to eq([3, true, 3, false])
+    expect(simple.total).to be_between(300_000_000, tree.duration_ns)
+    nested = simple.call_trees.sort_by(&:id)
+    expect(nested.map(&:called)).to eq([1, 1, 1])
+    expect(nested.each_cons(2)).to all(satisfy { |outer, inner| inner.parent.equal?(outer) && outer.total >= inner.total + 100_000_000 })
+    expect(simple.callees.map { |callee| [callee.target.label, callee.called] }).to include([simple.label, 2], ["Kernel#sleep", 3])
+    expect(simple.callees.find { |callee| callee.target == simple }.total).to eq(nested[1].total)
+  end
+
+  it "gives every nanosecond to somebody: own times and what tracing took are the time that passed" do
+    tree = traced { 300.times { |i| [i, 1].max.to_s } }
+    expect(tree.nodes.sum(&:self) + tree.overhead_ns).to eq(tree.duration_ns)
+    tree.nodes.each { |node| expect(node.total).to eq(node.self + node.wait + node.children.sum(&:total)) }
+    expect(tree.overhead_ns).to be_positive
+  end
+
+  it "counts the same as a TracePoint, in a hundred programs that call in every way" do
+    found = result_of(<<~RUBY, timeout: 240)
+      require #{random_calls.inspect}
+      label = lambda do |tp|
+        owner = tp.defined_class
+        next "Refinement#\#{tp.method_id}" if owner.is_a?(Refinement)
+
+        owner.singleton_class? ? "\#{owner.attached_object.is_a?(Module) ? owner.attached_object : owner.attached_object.class}.\#{tp.method_id}" : "\#{owner}#\#{tp.method_id}"
+      end
+      plain = ->(text) { text.gsub(/#<(?:Class:)?#?<?([\\w:]+):0x\\h+>+/) { $1 } }
+      wrong = (1..100).filter_map do |seed|
+        program = eval(RandomCalls.new(seed).text, TOPLEVEL_BINDING.dup, "random_\#{seed}.rb")
+        program.new.m0(2)
+        expected = Hash.new(0)
+        counter = TracePoint.new(:call, :c_call) { |tp| expected[label.(tp)] += 1 }
+        counter.enable(target_thread: nil)
+        program.new.m0(2)
+        counter.disable
+        expected.delete("TracePoint#disable")
+        counted = RperfPush.trace { program.new.m0(2) }[:tree].methods.each_with_object(Hash.new(0)) { |method, sums| sums[plain.(method.label)] += method.called }
+        counted.delete_if { |_, called| called.zero? }
+        different = (expected.keys | counted.keys).filter_map { |key| [key, expected[key], counted[key]] if expected[key] != counted[key] }
+        [seed, different] if different.any?
+      end
+      puts JSON.generate({ wrong: wrong.first(3), all: wrong.size })
+    RUBY
+    expect(found).to eq(wrong: [], all: 0)
+  end
+
+  it "finds its way after an exception, a throw and an overflow of the stack" do
+    deep = Class.new do
+      def endless(n) = endless(n + 1) + 1
+
+      def overflow
+        endless(0)
+      rescue SystemStackError
+        after
+      end
+
+      def after = 1
+    end.new
+    tree = traced do
+      deep.overflow
+      catch(:out) { [1].each { throw :out } }
+      deep.after
+    end
+    after = tree.find(/#after\z/).first
+    expect(after.callers.map { |caller| caller.target&.label.to_s[/\w+\z|>\z/] }).to include("overflow")
+    expect(after.callers.map { |caller| caller.target&.label.to_s }).not_to include(/endless|each|catch/)
+    expect(tree.find(/#endless\z/).first.called).to be > 1000
+  end
+
+  it "has a root for each thread and for a thread's fibers, with what has not ended" do
+    fiber = nil
+    tree = traced do
+      Thread.new { Thread.current.name = "worker"; 10.times { "a".upcase } }.join
+      fiber = Fiber.new { "b".downcase; Fiber.yield; "c".swapcase }
+      fiber.resume
+    end
+    main = tree.threads.first
+    worker = tree.threads.find { |thread| thread.name == "worker" }
+    fibers = tree.threads.find(&:fibers?)
+    below = ->(root) { ([root] + root.children).flat_map { |node| node == root ? [] : [node.target.label, *below[node]] } }
+    expect(main.name).to eq("main")
+    expect(below[worker.root]).to include("String#upcase")
+    expect(below[fibers.root]).to include("String#downcase", "Fiber.yield")
+    expect(below[fibers.root]).not_to include("String#swapcase")
+    expect([fibers.name, fibers.root.called]).to eq(["main", 1])
+    fiber.resume
+  end
+
+  it "has what is under way as open calls, which are not counted" do
+    def outer = RperfPush.trace { 3.times { "x".upcase } }
+    tree = outer[:tree]
+    open_call = tree.find(/[#.]outer\z/).first
+    expect([open_call.called, open_call.total.positive?]).to eq([0, true])
+    upcase = tree.find("String#upcase").first
+    expect(upcase.call_trees.first.path.map { |node| node.target.label }).to include(open_call.label)
+    expect(tree.methods.map(&:label)).not_to include(/RperfPush/)
+  end
+
+  it "leaves methods out by label, class and path; their time is their caller's" do
+    whole = { label: "String#upcase", class: String, pattern: /upcase/ }.map do |_, pattern|
+      tree = traced(except: pattern) { 5.times { "x".upcase.to_sym } }
+      [tree.find("String#upcase").size, tree.nodes.sum(&:self) + tree.overhead_ns == tree.duration_ns]
+    end
+    expect(whole).to all(eq([0, true]))
+    only = traced(only: ["String#upcase"]) { 5.times { "x".upcase.to_sym } }
+    expect(calls_of(only)).to eq("String#upcase" => 5)
+    expect(calls_of(traced(only: "**/calls_spec.rb") { shop.new.process }).keys).to all(match(/#(process|validate|save|write)|calls_spec|block|instance|<|#/))
+    expect { traced(only: 3) { nil } }.to raise_error(ArgumentError, /must be a Regexp, a class or a text, got 3/)
+  end
+
+  it "can be paused and resumed" do
+    tree = traced do |trace|
+      "a".upcase
+      trace.pause
+      "b".upcase
+      trace.resume
+      "c".upcase
+    end
+    expect(calls_of(tree)["String#upcase"]).to eq(2)
+    expect(tree.nodes.sum(&:self) + tree.overhead_ns).to eq(tree.duration_ns)
+  end
+
+  it "has blocks as nodes, or C methods not at all, if asked for" do
+    with_blocks = traced(blocks: true) { [1, 2, 3].each { |x| x.to_s } }
+    block = with_blocks.methods.find { |method| method.kind == :block && method.called == 3 }
+    expect(block.label).to start_with("block")
+    expect(block.callees.map { |callee| [callee.target.label, callee.called] }).to eq([["Integer#to_s", 3]])
+    without_c = traced(c_methods: false) { shop.new.process.to_s }
+    expect(without_c.methods.map(&:kind).uniq).to eq([:ruby])
+  end
+
+  it "counts chains of calls past the limit together" do
+    tree = traced(max_nodes: 40) { 60.times { |i| Object.new.instance_eval("def m#{i} = to_s; m#{i}", __FILE__, __LINE__) } }
+    expect(tree).to be_full
+    expect(tree.find("(other)").sum(&:called)).to be > 60
+    expect(tree.nodes.sum(&:self) + tree.overhead_ns).to eq(tree.duration_ns)
+    expect(tree.report(:flat)).to include("(other) has the rest")
+  end
+
+  it "measures CPU time of the process if asked for" do
+    data = RperfPush.trace(mode: %i[cpu wall]) do
+      sleep 0.2
+      deadline = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + 0.1
+      nil while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < deadline
+    end
+    sleeping = data[:tree].find("Kernel#sleep").first
+    expect(sleeping.self).to be >= 200_000_000
+    expect(sleeping.cpu).to be < 100_000_000
+    expect(data[:aggregated_samples].sum { |sample| sample[1] }).to be_between(100_000_000, data[:duration_ns])
+    expect(data[:values].keys).to eq(%i[calls wait wall])
+  end
+
+  it "returns data that every format takes" do
+    data = RperfPush.trace { 4.times { "x".upcase } }
+    Dir.chdir(tmpdir) do
+      %w[a.json.gz a.pb.gz a.collapsed a.txt].each { |name| RperfPush.save(name, data) }
+      pprof = RperfPush.load("a.pb.gz")
+      at = pprof[:aggregated_samples].index { |frames, _| frames.first.last == "String#upcase" }
+      expect(pprof[:values][:calls][at]).to eq(4)
+      expect(RperfPush.load("a.json.gz")[:tree].to_h.to_json).to eq(data[:tree].to_h.to_json)
+      expect(RperfPush.load("a.json.gz")[:tree].report(:graph)).to eq(data[:tree].report(:graph))
+    end
+  end
+
+  it "refuses to run twice, and needs a block and arguments that are right" do
+    expect { traced { traced { nil } } }.to raise_error(RuntimeError, "calls are traced already")
+    expect(calls_of(traced { "x".upcase })["String#upcase"]).to eq(1)
+    expect { RperfPush.trace }.to raise_error(ArgumentError, "trace needs a block")
+    expect { traced(mode: :heap) { nil } }.to raise_error(ArgumentError, /mode must be/)
+    expect { traced(max_nodes: 0) { nil } }.to raise_error(ArgumentError, /max_nodes must be/)
+  end
+
+  it "ends with its block, also by an exception, and keeps nothing alive" do
+    expect { traced { raise "away" } }.to raise_error("away")
+    found = result_of(<<~RUBY)
+      def make = Class.new { def hello = 1 }
+      3.times { RperfPush.trace { 200.times { make.new.hello } } }
+      GC.start
+      RperfPush.trace { 1 }
+      GC.start
+      puts JSON.generate({ left: ObjectSpace.each_object(Class).count { |one| one.instance_methods(false) == [:hello] } })
+    RUBY
+    expect(found[:left]).to be < 20
+  end
+
+  it "survives compaction and the GC of what it traces" do
+    found = result_of(<<~RUBY, timeout: 120)
+      GC.auto_compact = true if GC.respond_to?(:auto_compact=)
+      GC.stress = false
+      data = RperfPush.trace do
+        300.times do |i|
+          one = Class.new { define_method(:hello) { |n| n.zero? ? "x" : hello(n - 1) } }
+          one.new.hello(3)
+          GC.compact if i % 50 == 0 && GC.respond_to?(:compact)
+          GC.start if i % 20 == 0
+        end
+      end
+      puts JSON.generate({ hello: data[:tree].find(/hello/).sum(&:called) })
+    RUBY
+    expect(found).to eq(hello: 1200)
+  end
+
+  it "does not trace a forked child, which may trace itself" do
+    found = result_of(<<~RUBY)
+      read, write = IO.pipe
+      tree = RperfPush.trace do
+        pid = fork do
+          "x".upcase
+          write.puts RperfPush.trace { 2.times { "x".upcase } }[:tree].find("String#upcase").first.called
+          exit!(0)
+        end
+        Process.wait(pid)
+        "x".upcase
+      end[:tree]
+      puts JSON.generate({ child: read.gets.to_i, parent: tree.find("String#upcase").first.called })
+    RUBY
+    expect(found).to eq(child: 2, parent: 1)
+  end
+end
