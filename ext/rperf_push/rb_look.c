@@ -271,7 +271,8 @@ static void say_why_not(const asking *a, const rb_rpp_seen *known, char *why, si
         snprintf(why, size,
                  "thread %u keeps the GVL and came to no safepoint within %u ms (a C call?), using %u %% of a core; "
                  "stacks are those of the last captures",
-                 (unsigned)holder->seq, waited_ms, (unsigned)((holder->cpu > 0 ? holder->cpu : 0) * 100 + 0.5));
+                 (unsigned)(holder->tid ? (uint32_t)holder->tid : holder->seq), waited_ms,
+                 (unsigned)((holder->cpu > 0 ? holder->cpu : 0) * 100 + 0.5));
     } else {
         snprintf(why, size, "no thread ran within %u ms: all are blocked; stacks are those of the last captures",
                  waited_ms);
