@@ -4,8 +4,9 @@ module RperfPush
   # What tracing one call costs on this machine, with these options: measured once in a process, the least of several tries, so that
   # no more is taken out than was there.
   module CallCosts
-    TRIES = 7
-    CALLS = 300
+    TRIES = 3
+    RUNS = 20 # of each program in a try: the first ones touch new memory
+    CALLS = 200
     NODES = 64
     KINDS = %i[other ruby c block].freeze # as in ext/rperf_push/rb_call_frames.h
 
@@ -20,16 +21,16 @@ module RperfPush
     end
 
     def measure(options)
-      untraced = PROGRAMS.transform_values { |program| Array.new(TRIES) { took { program.call } }.min }
+      untraced = least_times
       tries = Array.new(TRIES) { traced(options) }
-      KINDS.map { |kind| cost(tries.filter_map { |try| try[kind] }.min_by(&:first), untraced[kind]) }
+      KINDS.map { |kind| cost(tries.filter_map { |try| try[kind] }, untraced[kind]) }
     end
 
-    # @param best [Array(Integer, Integer), nil] nil: this kind is not traced
-    def cost(best, untraced)
-      return [0, 0] unless best
+    # @param tries [Array<Array(Integer, Integer)>] empty: this kind is not traced
+    def cost(tries, untraced)
+      return [0, 0] if tries.empty?
 
-      took, inside = best
+      took, inside = tries.transpose.map(&:min)
       each = [(took - untraced) / CALLS, 0].max
       [[inside, each].min, [each - inside, 0].max]
     end
@@ -37,7 +38,7 @@ module RperfPush
     # @return [Hash{Symbol => Array(Integer, Integer)}] by kind, what the calls took, and one of them in its own node
     def traced(options)
       native = Native.calls_start(NODES, *options)
-      times = PROGRAMS.transform_values { |program| took { program.call } }
+      times = least_times
       Native.calls_pause(native)
       methods = Native.calls_facts(native)[:methods]
       sums = Native.calls_result(native, methods.each_index.to_a, KINDS.map { [0, 0] })[:sums]
@@ -48,8 +49,10 @@ module RperfPush
     # @return [Integer, nil] of one call
     def own_time(kind, methods, sums)
       called, own = sums[methods.index { |method| probe?(kind, method) } || 0]
-      own / called if called == CALLS
+      own / called if called == CALLS * RUNS
     end
+
+    def least_times = PROGRAMS.transform_values { |program| Array.new(RUNS) { took { program.call } }.min }
 
     def probe?(kind, method)
       method[3] == kind && method[0].match?(kind == :block ? /\Ablock in .*yield_often/ : /[.#]nothing\z/)
@@ -63,24 +66,17 @@ module RperfPush
 
     def nothing = nil
 
-    # Nothing in these loops is a call but what they are about.
-    def call_ruby
-      done = 0
-      while done < CALLS
-        nothing
-        done += 1
-      end
+    # Without a loop, whose operators would be calls, too.
+    def self.repeat(name, call)
+      module_eval("def self.#{name} = (#{([call] * CALLS).join("; ")})", __FILE__, __LINE__) # def self.call_c = (call; call; ...)
     end
+    private_class_method :repeat
 
-    def call_c
-      done = 0
-      while done < CALLS
-        Native.nothing
-        done += 1
-      end
-    end
+    repeat(:call_ruby, "nothing")
+    repeat(:call_c, "Native.nothing")
+    repeat(:yield_to, "yield")
 
-    def yield_often = CALLS.times { nil }
+    def yield_often = yield_to { nil }
 
     PROGRAMS = { ruby: method(:call_ruby), c: method(:call_c), block: method(:yield_often) }.freeze
     private_constant :PROGRAMS
