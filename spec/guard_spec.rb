@@ -11,7 +11,8 @@ RSpec.describe "Walks of stacks" do
   def run_broken(broken, code, env: {})
     command = [RbConfig.ruby, "-I", StressProgram::TESTING_LIB, "-I", RubyProgram::LIB, "-r", "json", "-r", "tmpdir", "-r", "rperf_push", "-e", <<~RUBY]
       Dir.mktmpdir do |folder|
-        RperfPush.configure! { |config| config.application_name, config.directory = "guard", folder }
+        # No window ends, at which stacks would be walked at a safepoint.
+        RperfPush.configure! { |config| config.application_name, config.directory, config.upload_interval = "guard", folder, 3600 }
         #{code}
       end
     RUBY
