@@ -16,14 +16,15 @@ require_relative "rperf_push/configuration"
 require_relative "rperf_push/configuration_error"
 require_relative "rperf_push/difference"
 require_relative "rperf_push/environment"
-require_relative "rperf_push/formats"
+require_relative "rperf_push/formats/collapsed"
+require_relative "rperf_push/formats/pprof"
+require_relative "rperf_push/formats/text"
 require_relative "rperf_push/merge"
 require_relative "rperf_push/on_demand"
 require_relative "rperf_push/planted_stack"
 require_relative "rperf_push/rails_watch"
 require_relative "rperf_push/report"
 require_relative "rperf_push/start_line"
-require_relative "rperf_push/table"
 
 # A continuous profiler: every process samples its own CPU and wall time and pushes a pprof to a backend in every interval.
 #
@@ -34,6 +35,14 @@ require_relative "rperf_push/table"
 #
 # All methods may be called from any thread at any time, whether or not profiling runs.
 module RperfPush
+  # Loaded where they are used first: they need gems that come with Ruby. If RUBYOPT loads this file, Bundler has not yet chosen
+  # the versions of those.
+  autoload :FormatError, "#{__dir__}/rperf_push/formats"
+  autoload :Formats, "#{__dir__}/rperf_push/formats"
+  autoload :JSONFile, "#{__dir__}/rperf_push/formats/json_file"
+  autoload :Meta, "#{__dir__}/rperf_push/meta"
+  autoload :Table, "#{__dir__}/rperf_push/table"
+
   class << self
     # Starts profiling, or replaces the running configuration. Forked children inherit the settings.
     #

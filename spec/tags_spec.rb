@@ -24,6 +24,11 @@ RSpec.describe RperfPush::Tags do
     { "HEROKU_SLUG_COMMIT" => "9ab" } => { service_git_ref: "9ab" },
     { "GITHUB_SHA" => "", "SOURCE_VERSION" => "cde" } => { service_git_ref: "cde" },
     { "GIT_COMMIT" => "f", "GIT_URL" => "/srv/git/shop app" } => { service_git_ref: "f" },
+    { "GIT_COMMIT" => "f", "GIT_URL" => "https://git.example.com/\xFF" } => { service_git_ref: "f" },
+    { "GIT_COMMIT" => "f", "GIT_URL" => "HTTP://me@git.example.com:8080/shop/app.git?a=b#c" } =>
+      { service_git_ref: "f", service_repository: "http://git.example.com:8080/shop/app.git" },
+    { "GIT_COMMIT" => "f", "GIT_URL" => "https://git.example.com:443/shop/app" } =>
+      { service_git_ref: "f", service_repository: "https://git.example.com/shop/app" },
     { "GITHUB_SHA" => "0", "RPERF_PUSH_SERVICE_ROOT_PATH" => "apps/shop/" } => { service_git_ref: "0", service_root_path: "apps/shop" },
     { "GITHUB_SHA" => "1", "RPERF_PUSH_SERVICE_REPOSITORY" => "git@github.com:shop/app.git" } =>
       { service_git_ref: "1", service_repository: "https://github.com/shop/app" },

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "fileutils"
-
 module RperfPush
   # Writes a file whole or not at all: the old content stays until the new bytes are on the disk.
   module AtomicFile
@@ -23,14 +21,20 @@ module RperfPush
       end
       File.rename(temporary, path)
     rescue SystemCallError, IOError
-      FileUtils.rm_f(temporary)
+      discard(temporary)
       raise
+    end
+
+    def discard(path)
+      File.delete(path)
+    rescue Errno::ENOENT
+      nil
     end
 
     # Writes into pipes, terminals and /dev/stdout instead of replacing them.
     def special?(path) = File.exist?(path) && !File.file?(path)
 
     def mode_of(path) = File.exist?(path) ? File.stat(path).mode & 0o777 : 0o666
-    private_class_method :replace, :mode_of
+    private_class_method :replace, :discard, :mode_of
   end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "git"
+require_relative "json_text"
 
 module RperfPush
   # Tags below those that somebody chose, by a block or by the environment.
@@ -31,17 +32,18 @@ module RperfPush
 
     private
 
-    # The variable's text may be "k=v,k=v" or JSON: what is added to it has the same form.
+    # The variable's text may be "k=v,k=v" or JSON: what is added to it has the same form. The core says what is wrong with the rest.
     def text_over(text = nil, origin = @origin)
       text = text.to_s
       json = text.lstrip.start_with?("{")
       added = @tags.reject { |key, _| text.match?(json ? /"#{key}"\s*:/ : /(?:\A|,)\s*#{key}\s*=/) }
-      return [[*added.map { |key, value| "#{key}=#{value}" }, *(text unless text.empty?)].join(","), origin] unless json
+      return [json_over(added, text.lstrip.delete_prefix("{").lstrip), origin] if json
 
-      require "json"
-      [JSON.generate(added.merge(JSON.parse(text))), origin]
-    rescue JSON::ParserError
-      [text, origin] # the core says what is wrong with it
+      [[*added.map { |key, value| "#{key}=#{value}" }, *(text unless text.empty?)].join(","), origin]
+    end
+
+    def json_over(added, rest)
+      "{#{JSONText.pairs(added).join(",")}#{"," unless added.empty? || rest.start_with?("}")}#{rest}"
     end
   end
 end

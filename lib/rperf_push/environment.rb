@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "json_text"
+
 module RperfPush
   # The options from environment variables, as text, each with the name of its variable.
   #
@@ -52,7 +54,8 @@ module RperfPush
       tags = resource_attributes
       name = tags.delete("service_name")
       texts = {}
-      texts["tags"] = [json(tags), "OTEL_RESOURCE_ATTRIBUTES"] if tags.any?
+      # Values may contain commas, which "k=v,k=v" could not express.
+      texts["tags"] = [JSONText.of(tags), "OTEL_RESOURCE_ATTRIBUTES"] if tags.any?
       texts["application_name"] = [name, "OTEL_RESOURCE_ATTRIBUTES"] if name
       texts.merge(pick("application_name" => "OTEL_SERVICE_NAME"))
     end
@@ -98,12 +101,6 @@ module RperfPush
 
     def utf8(bytes)
       bytes.dup.force_encoding(Encoding::UTF_8).scrub("?")
-    end
-
-    # Values may contain commas, which "k=v,k=v" could not express.
-    def json(pairs)
-      require "json"
-      JSON.generate(pairs)
     end
   end
 end

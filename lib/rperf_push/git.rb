@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "open3"
-require "uri"
-
 module RperfPush
   # Which commit runs, and where its source is: what a CI or a host says of it, else git.
   module Git
@@ -26,6 +23,9 @@ module RperfPush
       Place.new("SOURCE_VERSION", [], ->(_env) {})
     ].freeze
     SEPARATOR = "\0"
+    # The gem uri may be one whose version Bundler is about to choose: RUBYOPT loads this file before.
+    WEB = %r{\A(?<scheme>https?)://(?:[^@/?#]*@)?(?<host>[^@:/?#]+)(?::(?<port>\d*))?(?<path>/[^?#]*)?(?:[?#].*)?\z}i
+    PORTS = { "http" => 80, "https" => 443 }.freeze
     PLAIN = %r{\A[\w.:/~@+-]{1,200}\z}n
 
     module_function
@@ -71,23 +71,22 @@ module RperfPush
 
     # A remote's address may hold a token, and often is no address for a browser.
     def web_address(remote)
-      address = remote.to_s.strip.delete_suffix(".git").sub(%r{\A(?:ssh://)?(?:[^@/]+@)?([^:/]+)(?::\d+/|:|/)(?=[^/])}) do |found|
+      remote = remote.to_s.b
+      address = remote.strip.delete_suffix(".git").sub(%r{\A(?:ssh://)?(?:[^@/]+@)?([^:/]+)(?::\d+/|:|/)(?=[^/])}) do |found|
         remote.match?(%r{\Ahttps?://}) ? found : "https://#{Regexp.last_match(1)}/"
       end
-      uri = URI(address)
-      return unless uri.is_a?(URI::HTTP) && uri.host
-
-      "#{uri.scheme}://#{uri.host}#{":#{uri.port}" if uri.port != uri.default_port}#{uri.path}"
-    rescue URI::Error
-      nil
+      found = WEB.match(address) or return
+      scheme = found[:scheme].downcase
+      port = ":#{found[:port]}" if found[:port] && found[:port].to_i != PORTS[scheme]
+      "#{scheme}://#{found[:host]}#{port}#{found[:path]}".force_encoding(Encoding::UTF_8)
     end
 
     # @return [String, nil] nil for nothing, and where there is no git or no repository
     def ask(directory, *arguments)
       return unless directory
 
-      out, status = Open3.capture2("git", "-C", directory, *arguments, err: File::NULL, stdin_data: "")
-      out.strip if status.success? && !out.strip.empty?
+      out = IO.popen(["git", "-C", directory, *arguments], in: File::NULL, err: File::NULL, &:read)
+      out.strip if $?.success? && !out.strip.empty?
     rescue SystemCallError
       nil
     end

@@ -3,7 +3,9 @@
 # Profiles this process as part of `rperf-push record`, `stat` or `exec`, which put it into RUBYOPT. Every Ruby program of the
 # session loads it, whatever its version. It must not harm the program.
 begin
-  require "json"
+  # Of a session that has ended there is nothing left but its variables.
+  return unless ENV["RPERF_PUSH_SESSION_DIR"] ? Dir.exist?(ENV["RPERF_PUSH_SESSION_DIR"]) : ENV.key?("RPERF_PUSH_SESSION_OUTPUT")
+
   require "rperf_push"
 
   module RperfPush
@@ -56,7 +58,7 @@ begin
         return unless @pid == Process.pid && Dir.exist?(@directory)
 
         recorded = OnDemand.stop_recorded or return
-        File.write("#{@directory}/.#{@pid}.json", JSON.generate(used.merge(recorded.slice(:trigger_count, :sampling_time_ns))))
+        File.write("#{@directory}/.#{@pid}.json", JSONText.of(used.merge(recorded.slice(:trigger_count, :sampling_time_ns))))
         File.rename("#{@directory}/.#{@pid}.json", "#{@directory}/#{@pid}.json")
       rescue SystemCallError => e
         $stderr.puts "[rperf-push] #{@pid}: what it used is lost: #{e.message}"

@@ -25,7 +25,7 @@ module RperfPush
 
       data = @folder.merged(root: @pid, raw: setting("AGGREGATE") == "0")
       write(data.merge(meta:)) if data
-    rescue StandardError => e
+    rescue StandardError, LoadError => e
       $stderr.puts "[rperf-push] #{setting("OUTPUT")}: #{e.message.lines.first.to_s.chomp}; the profile is lost"
     ensure
       @folder.remove if @pid == Process.pid
@@ -40,7 +40,10 @@ module RperfPush
     end
 
     # Asked before the program started.
-    def meta = JSON.parse(setting("META") || "{}", symbolize_names: true)
+    def meta
+      require "json"
+      JSON.parse(setting("META") || "{}", symbolize_names: true)
+    end
 
     def name_of(variable) = "RPERF_PUSH_SESSION_#{variable}"
     def setting(variable) = ENV.fetch(name_of(variable), nil)

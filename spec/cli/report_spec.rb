@@ -179,4 +179,15 @@ RSpec.describe "reading profiles" do
     expect(rperf_push("report", "-o", "#{tmpdir}/out.txt", path).to_a).to eq(["", "", 0])
     expect(File.read("#{tmpdir}/out.txt")).to start_with("Total: 10.0ms")
   end
+
+  it "never writes over one of the files of a folder that it reads" do
+    Dir.mkdir(folder = "#{tmpdir}/windows")
+    first = file("windows/1.pb.gz", data)
+    File.link(first, link = "#{tmpdir}/link.pb.gz")
+    before = File.binread(first)
+    [["report", folder], ["report", "--dot", folder], ["diff", folder, path]].product([first, link]).each do |arguments, output|
+      expect(rperf_push(*arguments, "-o", output).to_a).to eq(["", "rperf-push: #{arguments.first}: #{output} is one of the inputs\n", 1])
+    end
+    expect(File.binread(first)).to eq(before)
+  end
 end

@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
 require "json"
+require "net/http"
 require "rperf_push"
+require_relative "../support/held_port"
 
 # The examples of rperf's guide under our names, chapters 3 to 6 and appendix A, as they are to be typed there, but for smaller numbers. Those that
 # need a server are in spec/integrations/recorded_servers_spec.rb; what asks for a browser or for flamegraph.pl is not typed anywhere.
@@ -351,6 +353,50 @@ RSpec.describe "An example of rperf's guide" do
       "-top -tagfocus=request=abc-123" => /compute_something/ }.each do |options, pattern|
       seen = IO.popen({ "TMPDIR" => tmpdir }, ["go", "tool", "pprof", *options.split, "#{tmpdir}/profile.pb.gz"], err: File::NULL, &:read)
       expect(seen).to match(pattern), "#{options}: #{seen}"
+    end
+  end
+
+  # 5.3.5, 6.2: what `go tool pprof` is for there, on a file of `save`
+  describe "with go tool pprof" do
+    before do
+      skip "no Go here" unless system("go version", out: File::NULL, err: File::NULL)
+      frames = %w[compute handle_request <main>].map { |name| ["#{tmpdir}/my_app.rb", name, 2] }
+      sets = [{}, { request: "abc-123" }, { request: "abc-123", "%GVL": "blocked" }, { "%GC": "mark" }]
+      samples = [[frames, 400_000_000, 1, 0], [frames, 300_000_000, 2, 1], [frames.drop(1), 200_000_000, 2, 2], [frames.drop(2), 100_000_000, 1, 3]]
+      RperfPush.save(file, { mode: :wall, frequency: 1000, duration_ns: 1_000_000_000, aggregated_samples: samples, label_sets: sets })
+      File.write("#{tmpdir}/my_app.rb", "def compute\n  :the_line_that_computes\nend\n")
+    end
+
+    let(:file) { "#{tmpdir}/profile.pb.gz" }
+    let(:pprof_env) { { "PPROF_TMPDIR" => tmpdir, "PPROF_BINARY_PATH" => tmpdir } }
+
+    it "focuses on labels, and groups by them" do
+      { "-tagfocus=request=abc-123" => /of 1000ms total.*\n(?:.*\n)* +300ms .* compute\n/, "-tagfocus=%GVL=blocked" => / 200ms .* handle_request\n/, "-tagfocus=%GC=mark" => / 100ms .* <main>\n/,
+        "-tagroot=request" => / 500ms .* abc-123\n/, "-tagroot=thread_seq" => / 500ms .* 1\n/, "-tagroot=%GC" => / 100ms .* mark\n/ }.each do |option, pattern|
+        out, err, = run_program(["go", "tool", "pprof", "-top", option, file], env: pprof_env)
+        expect(out).to match(pattern), "#{option}\n#{out}#{err}"
+      end
+    end
+
+    it "explores in its prompt" do
+      out, err, status = run_program(["go", "tool", "pprof", file], env: pprof_env, stdin: "top\ntags\npeek handle_request\nlist compute\ntagfocus=request=abc\ntop\nquit\n")
+      expect(status).to be_success, err
+      expect(out).to match(/700ms 70\.00% .* compute\n.*request: Total .*abc-123.*:the_line_that_computes.*Active filters:\n +tagfocus=request=abc/m)
+      expect(err).not_to match(/error|unrecognized|invalid/i)
+    end
+
+    it "shows its page: graph, flame graph, source" do
+      port = HeldPort.new
+      pid = Process.spawn(pprof_env, "go", "tool", "pprof", "-no_browser", "-http=127.0.0.1:#{port}", file, %i[out err] => File::NULL, pgroup: true)
+      pages = { "ui/top" => /"Name":"compute".*"Flat":700000000/m, "ui/flamegraph" => /handle_request/, "ui/source?f=compute" => /the_line_that_computes/, "ui/peek?f=compute" => /handle_request/ }
+      pages.each do |page, pattern|
+        answer = wait_until("an answer") { Net::HTTP.get_response(URI("http://127.0.0.1:#{port}/#{page}")) rescue nil }
+        expect(answer.code).to eq("200")
+        expect(answer.body).to match(pattern), "#{page}\n#{answer.body[0, 3000]}"
+      end
+    ensure
+      Process.kill(:KILL, -pid)
+      Process.wait(pid)
     end
   end
 end

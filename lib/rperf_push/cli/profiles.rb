@@ -38,7 +38,7 @@ module RperfPush
       def write(name, text, output, inputs)
         return $stdout.write(text) unless output
 
-        if inputs.any? { |input| File.exist?(input) && File.exist?(output) && File.identical?(input, output) }
+        if files(name, inputs).any? { |input| File.exist?(input) && File.exist?(output) && File.identical?(input, output) }
           raise Mistake, "#{name}: #{output} is one of the inputs"
         end
 

@@ -22,7 +22,8 @@ static bool read_stat(long pid, char *state, uint64_t *began)
     text[length > 0 ? length : 0] = '\0';
     const char *name_end = strrchr(text, ')');
     unsigned long long ticks;
-    int found = name_end ? sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+    int found = name_end ? sscanf(name_end + 1,
+                                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
                                   state, &ticks)
                          : 0;
     *began = found == 2 ? ticks : 0;
