@@ -2,6 +2,7 @@
 
 require "etc"
 require "fileutils"
+require "rubygems/package"
 require "rperf_push/version"
 require_relative "support/pprof_profile"
 
@@ -75,6 +76,35 @@ RSpec.describe "The gem" do
     ruby("-S", "bundle", "install", "--local", env: home)
     expect(ruby("-S", "bundle", "exec", "rperf-push", "--version", env: home)).to eq("rperf-push #{RperfPush::VERSION}\n")
     expect(profile("-rbundler/setup", env: home).lines).to all(start_with("#{tmpdir}/home/"))
+  end
+
+  # The page is built elsewhere; it takes npm long. The optimizer's work would take a minute more.
+  def pack_native
+    FileUtils.mkdir_p("#{@copy}/tmp")
+    FileUtils.cp_r("#{File.dirname(__dir__)}/tmp/page", "#{@copy}/tmp/page", preserve: true)
+    platform = "#{RbConfig::CONFIG["host_cpu"]}-linux-gnu"
+    env = { "MAKEFLAGS" => "-j#{Etc.nprocessors} optflags=-O0" }
+    out, err, status = run_program([RbConfig.ruby, "-S", "rake", "gem:native[#{platform}]"], env:, chdir: @copy, timeout: 600)
+    expect(status).to be_success, out + err
+    Dir["#{@copy}/pkg/rperf-push-#{RperfPush::VERSION}-#{platform}.gem"].fetch(0)
+  end
+
+  it "is installed without a compiler on each Ruby that it was compiled for, and knows which these are" do
+    packed = pack_native
+    spec = Gem::Package.new(packed).spec
+    rubies = run("#{root}/bin/setup", "--rubies").split("\n").to_h { |path| [path, run(path, "--disable-gems", "-e", "print RUBY_VERSION")] }
+    able = rubies.select { |_, version| spec.required_ruby_version.satisfied_by?(Gem::Version.new(version)) }
+    expect(able.values.map { |version| version[/\d+\.\d+/] }).to include("3.3", "3.4")
+    able.each do |path, version|
+      home = { "GEM_HOME" => "#{tmpdir}/#{version}", "GEM_PATH" => "#{tmpdir}/#{version}", "PATH" => "#{tmpdir}/empty" }
+      ruby("#{File.dirname(path)}/gem", "install", "--local", "--no-document", packed, with: path, env: home)
+      loaded = profile(with: path, env: home).lines(chomp: true)
+      expect(loaded).to all(start_with("#{tmpdir}/#{version}/gems/"))
+      expect(loaded.grep(/\.so\z/)).to match([%r{/lib/rperf_push/#{version[/\d+\.\d+/]}/rperf_push\.so\z}])
+    end
+    expect(spec.required_ruby_version).not_to be_satisfied_by(Gem::Version.new("3.5.0"))
+    expect(spec.files.grep(/\.(?:c|h)\z|extconf/)).to eq([])
+    expect(spec.files).to include("lib/rperf_push/page/index.html")
   end
 
   # All programs of the machine but these.
