@@ -34,9 +34,9 @@ struct rpp_pipeline {
 
     /* shared with the sampler */
     _Atomic unsigned work;
-    _Atomic unsigned ticks;           /* since the last was taken, of the one they found: */
-    _Atomic(const void *) found;      /* ... who, */
-    _Atomic uint64_t found_cpu_ns;    /* ... and at which instant the last one did */
+    _Atomic unsigned ticks;        /* since the last was taken, of the one they found: */
+    _Atomic(const void *) found;   /* ... who, */
+    _Atomic uint64_t found_cpu_ns; /* ... and at which instant the last one did */
     _Atomic uint64_t found_ns;
     _Atomic uint32_t window;          /* the one that time belongs to now */
     _Atomic uint32_t rotated;         /* windows below this one are settled; may be sealed */
