@@ -58,12 +58,17 @@ static inline void rb_rpp_capture_if(rb_rpp_thread *t, rpp_due due)
     if (due == RPP_DUE_CAPTURE) rb_rpp_capture_due(t);
 }
 
+void rb_rpp_push_sums(rb_rpp_thread *t);
+
 /* Closes t's ledger at the boundary. False: no room, or busy; call it again later. */
 bool rb_rpp_settle(rb_rpp_thread *t, uint64_t boundary_ns);
 /* The same for the calling thread at its end. */
 void rb_rpp_settle_at_end(rb_rpp_thread *t, uint64_t now_ns);
 /* The thread goes to sleep, possibly for several windows: pushes its CPU time now, if it is large. Its ledger must be of the
  * current window. */
-void rb_rpp_tell_sums(rb_rpp_thread *t);
+static inline void rb_rpp_tell_sums(rb_rpp_thread *t)
+{
+    if (rpp_ledger_sums_are_large(&t->ledger)) rb_rpp_push_sums(t);
+}
 
 #endif
