@@ -21,7 +21,7 @@ class Deferrals < Benchmark
     results = @runner.measure(cases, rounds: rounds(2))
     table = Table.new("", "ticks", "deferred", "late", "the method with the most")
     results.each { |name, runs| table << row(name, runs) }
-    ["Ticks that drew, at 250 Hz with engine signal. *Deferred*: taken at the end of one of our own sections, or at a safepoint because the " \
+    ["Ticks that drew, at 250 Hz with engine signal. *Deferred*: taken at the end of one of our own sections, or at a safepoint, as the " \
      "VM was changing the stack. *Late*: those of them that were taken more than 5 µs after their instants, and the method that has the " \
      "most of them.", table].join("\n\n")
   end

@@ -24,9 +24,16 @@ static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
 static _Atomic bool ran;                 /* some thread ran since a collector last asked */
 static uint64_t measuring_ns;            /* the time of measuring a hook */
 
+/* glibc keeps some room for variables that are found without a call; each hook uses these. */
+#if defined(__GLIBC__)
+#define FOUND_WITHOUT_CALL __attribute__((tls_model("initial-exec")))
+#else
+#define FOUND_WITHOUT_CALL
+#endif
+
 /* On this native thread. */
-static _Thread_local rb_rpp_thread *own; /* the record of the thread that runs here */
-static _Thread_local bool runs_unmet;    /* a thread without a record, not counted yet, runs here */
+static _Thread_local rb_rpp_thread *own FOUND_WITHOUT_CALL; /* the record of the thread that runs here */
+static _Thread_local bool runs_unmet FOUND_WITHOUT_CALL;    /* a thread without a record, not counted yet, runs here */
 
 bool rb_rpp_is_sampling(void)
 {
@@ -105,7 +112,7 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     rb_rpp_capture_if(t, rpp_ledger_released(&t->ledger, now));
     if (in_time) rb_rpp_tell_sums(t);
     if (held) {
-        rb_rpp_thread_leave_clock(t);
+        if (rb_rpp_threads_share_native_ones()) rb_rpp_thread_leave_clock(t);
         rb_rpp_thread *self = t;
         atomic_compare_exchange_strong_explicit(&running, &self, NULL, memory_order_relaxed, memory_order_relaxed);
     }
@@ -143,52 +150,70 @@ static void call_for_end_of_lull(void)
 
 /* A thread's last events may come after its Thread object is freed, because another Ractor can collect it. So the thread that
  * stops is the one that runs on this native thread. With shared native threads, the VM may not have reported which one that is. */
-static rb_rpp_thread *record_for(rb_event_flag_t event, VALUE thread)
+static rb_rpp_thread *stopping(VALUE thread)
 {
-    bool stops = event == RUBY_INTERNAL_THREAD_EVENT_SUSPENDED || event == RUBY_INTERNAL_THREAD_EVENT_EXITED;
-    if (stops && runs_unmet) {
+    if (runs_unmet) {
         runs_unmet = false;
         rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
     }
-    if (stops && !rb_rpp_threads_share_native_ones()) return own;
-    rb_rpp_thread *t = rb_rpp_thread_of(thread);
-    if (event == RUBY_INTERNAL_THREAD_EVENT_READY && !t && own) rb_rpp_birth_succeeded(thread);
-    if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED) {
-        own = t;
-        runs_unmet = !t && rb_rpp_thread_is_first_run(thread);
-    }
-    return t;
+    return rb_rpp_threads_share_native_ones() ? rb_rpp_thread_of(thread) : own;
 }
 
-/* While nothing is sampled, it follows only births and ends of threads. */
+static void on_ready(VALUE thread)
+{
+    rb_rpp_thread *t = rb_rpp_thread_of(thread);
+    if (t && !t->ended) rpp_ledger_asked(&t->ledger, rpp_monotonic_ns());
+    if (!t && own) rb_rpp_birth_succeeded(thread);
+}
+
+static void on_running(VALUE thread)
+{
+    rb_rpp_thread *t = own = rb_rpp_thread_of(thread);
+    runs_unmet = !t && rb_rpp_thread_is_first_run(thread);
+    if (t && !t->ended) on_resumed(t, rpp_monotonic_ns());
+}
+
+static void on_stopping(VALUE thread)
+{
+    rb_rpp_thread *t = stopping(thread);
+    if (t && !t->ended) on_suspended(t, rpp_monotonic_ns());
+}
+
+/* There was no THREAD_END. */
+static void on_exited(VALUE thread)
+{
+    rb_rpp_thread *t = stopping(thread);
+    if (!t || t->ended) return;
+    rb_rpp_timer_stop(t);
+    own = NULL;
+    atomic_store(&t->ended, true);
+}
+
+/* While nothing is sampled, hooks follow only births and ends of threads. */
+static void on_event_unsampled(rb_event_flag_t event, VALUE thread)
+{
+    if (!rb_rpp_is_lull()) return;
+    if (event == RUBY_INTERNAL_THREAD_EVENT_READY && own) rb_rpp_birth_succeeded(thread);
+    if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED && !rb_rpp_lull_is_wanted()) call_for_end_of_lull();
+}
+
 static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
-    bool on = rb_rpp_is_sampling();
-    bool life = event == RUBY_INTERNAL_THREAD_EVENT_STARTED || event == RUBY_INTERNAL_THREAD_EVENT_EXITED;
-    if (!on && !life) {
-        if (rb_rpp_is_lull() && event == RUBY_INTERNAL_THREAD_EVENT_READY && own) rb_rpp_birth_succeeded(data->thread);
-        bool lull_is_over = rb_rpp_is_lull() && !rb_rpp_lull_is_wanted();
-        if (lull_is_over && event == RUBY_INTERNAL_THREAD_EVENT_RESUMED) call_for_end_of_lull();
-        return;
-    }
     if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) {
         on_started(data->thread, rpp_monotonic_ns());
-        return;
+    } else if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) {
+        on_exited(data->thread);
+    } else if (!rb_rpp_is_sampling()) {
+        on_event_unsampled(event, data->thread);
+    } else {
+        uint64_t began = measure_begin();
+        switch (event) {
+        case RUBY_INTERNAL_THREAD_EVENT_READY: on_ready(data->thread); break;
+        case RUBY_INTERNAL_THREAD_EVENT_RESUMED: on_running(data->thread); break;
+        case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: on_stopping(data->thread); break;
+        }
+        if (began) measure_end(began);
     }
-    uint64_t began = life ? 0 : measure_begin();
-    rb_rpp_thread *t = record_for(event, data->thread);
-    if (!t || t->ended) return;
-    switch (event) {
-    case RUBY_INTERNAL_THREAD_EVENT_READY: rpp_ledger_asked(&t->ledger, rpp_monotonic_ns()); break;
-    case RUBY_INTERNAL_THREAD_EVENT_RESUMED: on_resumed(t, rpp_monotonic_ns()); break;
-    case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: on_suspended(t, rpp_monotonic_ns()); break;
-    case RUBY_INTERNAL_THREAD_EVENT_EXITED: /* there was no THREAD_END */
-        rb_rpp_timer_stop(t);
-        own = NULL;
-        atomic_store(&t->ended, true);
-        break;
-    }
-    measure_end(began);
 }
 
 /* It has waited since its birth, unless a RESUMED event came. */

@@ -64,8 +64,3 @@ bool rb_rpp_push_sums(rb_rpp_thread *t)
     }
     return all;
 }
-
-void rb_rpp_tell_sums(rb_rpp_thread *t)
-{
-    if (rpp_ledger_sums_are_large(&t->ledger)) (void)rb_rpp_push_sums(t); /* no room: with the window's end */
-}

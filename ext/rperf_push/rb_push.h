@@ -20,6 +20,9 @@ bool rb_rpp_push_due(rb_rpp_thread *t, const rpp_location *stack, uint32_t depth
 bool rb_rpp_push_sums(rb_rpp_thread *t);
 /* The thread goes to sleep, possibly for several windows: pushes its sums now, if they are large. Its ledger must be of the
  * current window. */
-void rb_rpp_tell_sums(rb_rpp_thread *t);
+static inline void rb_rpp_tell_sums(rb_rpp_thread *t)
+{
+    if (rpp_ledger_sums_are_large(&t->ledger)) (void)rb_rpp_push_sums(t); /* no room: with the window's end */
+}
 
 #endif

@@ -19,13 +19,13 @@
 static uint64_t cpu_clock_of(void *thread);
 
 rpp_ledger_rules rb_rpp_rules = {.period_ns = RPP_NS_PER_S, .tick_ns = 4 * RPP_NS_PER_MS, .cpu_ns = cpu_clock_of};
-static rb_internal_thread_specific_key_t key;
+rb_internal_thread_specific_key_t rb_rpp_threads_key;
 static rb_ractor_local_key_t mark_of_main_ractor; /* no other Ractor has anything there */
 static rb_rpp_thread *living, *unused;
 static uint32_t last_seq, living_count;
 static bool inherited;          /* the list is the parent's, and we are a forked child */
 static rb_rpp_thread *survivor; /* then: of the thread that forked; NULL: it has none */
-static bool share_native_threads;
+bool rb_rpp_threads_share;
 /* The last thread that ran on this native thread. Used only if threads share native ones. */
 static _Thread_local rb_rpp_thread *last_here;
 /* This native thread's CPU clock when that one stopped. */
@@ -34,9 +34,9 @@ static _Thread_local uint64_t left_here_ns;
 void rb_rpp_threads_init(void)
 {
     const char *mn_threads = getenv("RUBY_MN_THREADS");
-    share_native_threads = mn_threads && atoi(mn_threads) > 0;
+    rb_rpp_threads_share = mn_threads && atoi(mn_threads) > 0;
     rb_rpp_thread_methods_init();
-    key = rb_internal_thread_specific_key_create();
+    rb_rpp_threads_key = rb_internal_thread_specific_key_create();
     static const struct rb_ractor_local_storage_type unmanaged = {NULL, NULL};
     mark_of_main_ractor = rb_ractor_local_storage_ptr_newkey(&unmanaged);
     rb_ractor_local_storage_ptr_set(mark_of_main_ractor, &mark_of_main_ractor);
@@ -55,25 +55,19 @@ bool rb_rpp_in_main_ractor(void)
 /* --- what a thread carries: nothing, its birth, or its record --- */
 
 /* A birth is no address, as it is odd: microseconds, of which the lowest bits are enough for a difference. */
-#define IS_BIRTH    ((uintptr_t)1)
+#define IS_BIRTH    RB_RPP_THREAD_IS_BIRTH
 #define HAS_RUN     ((uintptr_t)2)
 #define BIRTH_SHIFT 2
 
 static uintptr_t carried_by(VALUE thread)
 {
-    return (uintptr_t)rb_internal_thread_specific_get(thread, key);
-}
-
-rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
-{
-    uintptr_t carried = carried_by(thread);
-    return carried & IS_BIRTH ? NULL : (rb_rpp_thread *)carried;
+    return (uintptr_t)rb_internal_thread_specific_get(thread, rb_rpp_threads_key);
 }
 
 void rb_rpp_thread_set_birth(VALUE thread, uint64_t now)
 {
     uintptr_t birth = (uintptr_t)(now / RPP_NS_PER_US) << BIRTH_SHIFT | IS_BIRTH;
-    rb_internal_thread_specific_set(thread, key, (void *)birth);
+    rb_internal_thread_specific_set(thread, rb_rpp_threads_key, (void *)birth);
 }
 
 uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now)
@@ -93,13 +87,13 @@ bool rb_rpp_thread_is_first_run(VALUE thread)
 {
     uintptr_t carried = carried_by(thread);
     if (!rb_rpp_thread_is_unmet(thread)) return false;
-    rb_internal_thread_specific_set(thread, key, (void *)(carried | HAS_RUN));
+    rb_internal_thread_specific_set(thread, rb_rpp_threads_key, (void *)(carried | HAS_RUN));
     return true;
 }
 
 void rb_rpp_thread_forget(rb_rpp_thread *t)
 {
-    rb_internal_thread_specific_set(t->thread, key, NULL);
+    rb_internal_thread_specific_set(t->thread, rb_rpp_threads_key, NULL);
     atomic_store(&t->ended, true);
 }
 
@@ -195,32 +189,25 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     t->tid = 0;
     t->next = living;
     living = t;
-    rb_internal_thread_specific_set(thread, key, t);
+    rb_internal_thread_specific_set(thread, rb_rpp_threads_key, t);
     count_living(living_count + 1);
     return t;
 }
 
-bool rb_rpp_threads_share_native_ones(void)
-{
-    return share_native_threads;
-}
-
 /* A thread's first clock shows the CPU time since its birth. If a thread returns to the same native thread, and no other thread
  * used it in between, the CPU time since then was used off the GVL. */
-void rb_rpp_thread_find_clock(rb_rpp_thread *t)
+void rb_rpp_thread_look_for_clock(rb_rpp_thread *t)
 {
-    if (t->ledger.has_cpu_clock) return;
     pid_t before = t->tid;
-    bool same = !share_native_threads || last_here == t;
+    bool same = !rb_rpp_threads_share || last_here == t;
     adopt_self(t, t->ledger.clocks.cpu_mark_ns);
-    if (!share_native_threads) return;
+    if (!rb_rpp_threads_share) return;
     if (!same || t->tid != before) rpp_ledger_clocked(&t->ledger, rb_rpp_thread_cpu_ns(t));
     last_here = t;
 }
 
 void rb_rpp_thread_leave_clock(rb_rpp_thread *t)
 {
-    if (!share_native_threads) return;
     rpp_ledger_unclocked(&t->ledger);
     last_here = t;
     left_here_ns = t->ledger.clocks.cpu_mark_ns;
@@ -228,7 +215,7 @@ void rb_rpp_thread_leave_clock(rb_rpp_thread *t)
 
 uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *t)
 {
-    if (!share_native_threads || !left_here_ns) return 0;
+    if (!rb_rpp_threads_share || !left_here_ns) return 0;
     adopt_self(t, left_here_ns);
     return rb_rpp_thread_cpu_ns(t) - left_here_ns;
 }
@@ -252,7 +239,7 @@ static void adopt_existing(rb_rpp_thread *t)
         rb_rpp_thread_find_clock(t);
     }
 #if defined(__linux__)
-    else if (!share_native_threads) {
+    else if (!rb_rpp_threads_share) {
         t->tid = rb_rpp_thread_native_id(t->thread);
         if (t->tid) clock_at(t, RB_RPP_CPU_CLOCK_OF_TASK(t->tid), 0);
     }

@@ -68,8 +68,17 @@ void rb_rpp_threads_init(void);
 /* True if the calling thread belongs to the main Ractor, the only one that is profiled and runs our jobs. Any Ruby thread. */
 bool rb_rpp_in_main_ractor(void);
 
+/* What a thread object carries: nothing, a record's address, or its birth, which is odd. Use it through the functions. */
+extern rb_internal_thread_specific_key_t rb_rpp_threads_key;
+#define RB_RPP_THREAD_IS_BIRTH ((uintptr_t)1)
+
 /* NULL if the thread has no record. Any context. */
-rb_rpp_thread *rb_rpp_thread_of(VALUE thread);
+static inline rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
+{
+    void *carried = rb_internal_thread_specific_get(thread, rb_rpp_threads_key);
+    return (uintptr_t)carried & RB_RPP_THREAD_IS_BIRTH ? NULL : (rb_rpp_thread *)carried;
+}
+
 /* Creates a record and opens its ledger. Uses plain malloc; NULL if out of memory. */
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
 /* Creates records for all living threads of this Ractor that have none. Only in a method: it allocates. */
@@ -86,11 +95,22 @@ bool rb_rpp_thread_is_first_run(VALUE thread);
 /* The thread has run its last Ruby code: it carries nothing from now on, and its record is reused. */
 void rb_rpp_thread_forget(rb_rpp_thread *thread);
 
+extern bool rb_rpp_threads_share; /* use it through the function */
+
 /* True with RUBY_MN_THREADS: a thread moves between native threads. */
-bool rb_rpp_threads_share_native_ones(void);
+static inline bool rb_rpp_threads_share_native_ones(void)
+{
+    return rb_rpp_threads_share;
+}
+
+void rb_rpp_thread_look_for_clock(rb_rpp_thread *thread);
 /* Finds the CPU clock of the calling thread if it is unknown or has changed. */
-void rb_rpp_thread_find_clock(rb_rpp_thread *thread);
-/* The calling thread is about to let others run. Read its clock first. */
+static inline void rb_rpp_thread_find_clock(rb_rpp_thread *thread)
+{
+    if (!thread->ledger.has_cpu_clock) rb_rpp_thread_look_for_clock(thread);
+}
+
+/* With shared native threads, the calling thread is about to let others run. Read its clock first. */
 void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
 /* With shared native threads, the VM sometimes reports that a thread ran only when it stops: finds its clock, and returns the
  * CPU time that it used. */

@@ -87,12 +87,14 @@ static void read_at(rpp_thread_ledger *l, uint64_t cpu_ns)
     uint64_t ran_wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING];
     rpp_cpu_reading reading = rpp_clocks_read(&l->clocks, cpu_ns);
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        l->spent[state].cpu_ns += reading.cpu_ns[state];
+        uint64_t state_cpu_ns = reading.cpu_ns[state];
+        if (!state_cpu_ns) continue;
+        l->spent[state].cpu_ns += state_cpu_ns;
         if (state == RPP_STATE_RUNNING) continue;
-        rpp_account_add_event_cpu(&l->account, state, reading.cpu_ns[state], reading.before_ns[state]);
+        rpp_account_add_event_cpu(&l->account, state, state_cpu_ns, reading.before_ns[state]);
     }
     rpp_time ran = {.cpu_ns = reading.cpu_ns[RPP_STATE_RUNNING], .wall_ns = ran_wall_ns};
-    rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
+    if (ran.wall_ns) rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
 }
 
 static void read_cpu(rpp_thread_ledger *l)
@@ -439,11 +441,6 @@ bool rpp_ledger_take_due(rpp_thread_ledger *l, rpp_state state, rpp_sample *samp
     if (!rpp_account_take_due(&l->account, state, sample)) return false;
     sample->labels = rpp_label_set_retain(l->labels);
     return true;
-}
-
-bool rpp_ledger_sums_are_large(const rpp_thread_ledger *l)
-{
-    return rpp_account_summed_cpu_ns(&l->account) >= period_of(l);
 }
 
 bool rpp_ledger_take_sum(rpp_thread_ledger *l, rpp_state state, rpp_sample *sample)

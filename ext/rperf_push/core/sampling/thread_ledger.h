@@ -128,7 +128,12 @@ void rpp_ledger_sum_up_due(rpp_thread_ledger *ledger);
 /* Takes the due time of a state. False: none. */
 bool rpp_ledger_take_due(rpp_thread_ledger *ledger, rpp_state state, rpp_sample *sample);
 /* True if the sums hold a period or more of CPU time; push them before the thread sleeps, possibly for long. */
-bool rpp_ledger_sums_are_large(const rpp_thread_ledger *ledger);
+static inline bool rpp_ledger_sums_are_large(const rpp_thread_ledger *ledger)
+{
+    uint64_t period_ns = atomic_load_explicit(&ledger->rules->period_ns, memory_order_relaxed);
+    return rpp_account_summed_cpu_ns(&ledger->account) >= period_ns;
+}
+
 /* Takes the sum of a state. False: none. */
 bool rpp_ledger_take_sum(rpp_thread_ledger *ledger, rpp_state state, rpp_sample *sample);
 /* Returns a sample's time to the ledger if it could not be pushed, and releases its reference, which is never the last. */

@@ -12,8 +12,9 @@ static void draw_mark(rpp_line *line, uint64_t *random, uint64_t period_ns)
     line->behind_mark_ns = period_ns - at;
 }
 
-/* The weight of the marks in the next stretch of the line. */
-static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
+/* Out of line: most stretches have no mark. */
+static __attribute__((noinline)) uint64_t pass_some_marks(rpp_line *line, uint64_t *random, uint64_t period_ns,
+                                                          uint64_t ns)
 {
     uint64_t weight_ns = 0;
     while (ns > line->to_mark_ns) {
@@ -23,6 +24,14 @@ static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns,
     }
     line->to_mark_ns -= ns;
     return weight_ns;
+}
+
+/* The weight of the marks in the next stretch of the line. */
+static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
+{
+    if (ns > line->to_mark_ns) return pass_some_marks(line, random, period_ns, ns);
+    line->to_mark_ns -= ns;
+    return 0;
 }
 
 void rpp_account_open(rpp_time_account *a, uint64_t random, uint64_t period_ns)
@@ -182,11 +191,4 @@ void rpp_account_put_back(rpp_time_account *a, const rpp_sample *sample)
     } else {
         put_back(a, (rpp_state)sample->state, time);
     }
-}
-
-uint64_t rpp_account_summed_cpu_ns(const rpp_time_account *a)
-{
-    uint64_t cpu_ns = 0;
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) cpu_ns += a->sums[state].cpu_ns;
-    return cpu_ns;
 }

@@ -80,7 +80,12 @@ void rpp_account_sum_up_due(rpp_time_account *account);
 bool rpp_account_take_due(rpp_time_account *account, rpp_state state, rpp_sample *sample);
 bool rpp_account_take_sum(rpp_time_account *account, rpp_state state, rpp_sample *sample);
 void rpp_account_put_back(rpp_time_account *account, const rpp_sample *sample);
-/* The CPU time of all sums. */
-uint64_t rpp_account_summed_cpu_ns(const rpp_time_account *account);
+/* CPU time of all sums. */
+static inline uint64_t rpp_account_summed_cpu_ns(const rpp_time_account *account)
+{
+    uint64_t cpu_ns = 0;
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) cpu_ns += account->sums[state].cpu_ns;
+    return cpu_ns;
+}
 
 #endif
