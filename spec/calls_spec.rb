@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require "rperf_push"
 
 # RperfPush.trace: every call, exactly.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require_relative "../lib/rperf_push/git"
 Dir[File.join(__dir__, "support", "helpers", "*.rb")].each { |file| require file }
 

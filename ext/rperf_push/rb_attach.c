@@ -1,6 +1,7 @@
 /* rb_attach.c - sessions on demand for peers of the control socket, which get their windows as pprof. */
 #include "rb_attach.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,9 +41,10 @@ typedef struct attach {
     uint32_t frequency;
     _Atomic int stage;
     _Atomic bool closed; /* the peer has gone */
-    bool greeted;        /* the server's */
-    uint64_t finish_ns;  /* likewise: when the peer had seen enough */
-    bool cutting;        /* the job's */
+    pthread_mutex_t greeting;
+    bool greeted;       /* under the lock: the first window may be earlier than the server's next look */
+    uint64_t finish_ns; /* the server's: when the peer had seen enough */
+    bool cutting;       /* the job's */
     uint32_t last_window;
 } attach;
 
@@ -55,16 +57,36 @@ static void attach_free(attach *a)
     rb_rpp_sampler_free_pipeline(a->pipeline);
     rpp_window_encoder_free(a->encoder);
     rpp_control_outbox_release(a->outbox);
+    pthread_mutex_destroy(&a->greeting);
     rpp_free(a);
+}
+
+/* --- the beginning of the stream: the server or the collector --- */
+
+static rpp_status push_greeting(const attach *a)
+{
+    char text[2 * RPP_MODE_TEXT_MAX], mode[RPP_MODE_TEXT_MAX];
+    int length =
+        snprintf(text, sizeof text, "{\"pid\":%ld,\"mode\":\"%s\",\"frequency\":%u,\"engine\":\"%s\"}", (long)getpid(),
+                 rpp_mode_text(a->mode, ",", mode), (unsigned)a->frequency, rb_rpp_sampler_engine());
+    return rpp_control_outbox_push(a->outbox, RPP_CONTROL_DOCUMENT, text, (size_t)length);
+}
+
+static void greet(attach *a)
+{
+    pthread_mutex_lock(&a->greeting);
+    if (!a->greeted) a->greeted = push_greeting(a) == RPP_OK;
+    pthread_mutex_unlock(&a->greeting);
 }
 
 /* --- windows: the collector --- */
 
 static void deliver(rpp_profile *profile, void *context)
 {
-    const attach *a = context;
+    attach *a = context;
     rpp_byte_buffer bytes;
     uint64_t samples = 0;
+    greet(a);
     rpp_byte_buffer_init(&bytes, WINDOW_MAX_BYTES);
     rpp_status status = rpp_window_encoder_encode(a->encoder, profile, rb_rpp_frames_names(), &bytes, &samples);
     if (status == RPP_OK && samples) {
@@ -209,6 +231,7 @@ static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbo
 {
     attach *a = rpp_calloc(1, sizeof *a);
     if (!a) return NULL;
+    pthread_mutex_init(&a->greeting, NULL);
     rpp_pipeline_options options = {
         .interval_ns = w->interval_ms * RPP_NS_PER_MS,
         .period_ns = RPP_NS_PER_S / w->frequency,
@@ -261,15 +284,6 @@ rpp_status rb_rpp_attach_open(void *unused, const rpp_control_request *request, 
     return RPP_OK;
 }
 
-static void greet(attach *a)
-{
-    char text[2 * RPP_MODE_TEXT_MAX], mode[RPP_MODE_TEXT_MAX];
-    int length =
-        snprintf(text, sizeof text, "{\"pid\":%ld,\"mode\":\"%s\",\"frequency\":%u,\"engine\":\"%s\"}", (long)getpid(),
-                 rpp_mode_text(a->mode, ",", mode), (unsigned)a->frequency, rb_rpp_sampler_engine());
-    if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_DOCUMENT, text, (size_t)length) == RPP_OK) a->greeted = true;
-}
-
 static void say_end(attach *a)
 {
     if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_END, NULL, 0) == RPP_OK) rpp_control_outbox_end(a->outbox);
@@ -289,7 +303,7 @@ void rb_rpp_attach_look_after(void *stream)
     attach *a = stream;
     int stage = atomic_load(&a->stage);
     if (stage == TO_ATTACH || stage == TO_CUT || stage == CUT) rb_rpp_trigger_other(handle);
-    if (stage != TO_ATTACH && !a->greeted) greet(a);
+    if (stage != TO_ATTACH) greet(a);
     if (a->finish_ns && has_all(a)) say_end(a);
 }
 

@@ -229,7 +229,7 @@ static void recall_thread(const asking *a, size_t i, const rb_rpp_thread *runnin
     s->state = state_of(g, a->heard, s->holds_gvl);
     uint64_t since = g->ready_ns && !s->holds_gvl ? g->ready_ns : g->resumed_ns;
     if (since && now > since) s->for_ns = now - since;
-    uint64_t used = cpu_of(g) - a->cpu_ns[i], passed = now - a->began_ns;
+    uint64_t used = rpp_ns_since(cpu_of(g), a->cpu_ns[i]), passed = now - a->began_ns;
     if (g->has_cpu_clock && passed) s->cpu = (double)used / (double)passed;
     if (!a->heard) return;
     rpp_whereabouts *w = atomic_load(&whereabouts);

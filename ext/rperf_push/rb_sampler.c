@@ -101,6 +101,14 @@ static void take_what_is_owed(rb_rpp_thread *t)
     rb_rpp_section_end(t, rb_rpp_section_begin(t));
 }
 
+/* One collector ticks at a time. When another one takes over, both may have ticks of this thread. */
+static void add_ticks(rpp_ticks *all, rpp_ticks own, const rb_rpp_thread *t)
+{
+    if (!own.count || own.last.who != t) return;
+    all->count += own.count;
+    if (own.last.at.wall_ns > all->last.at.wall_ns) all->last = own.last;
+}
+
 static void job(void *unused)
 {
     if (!rb_rpp_in_main_ractor()) {
@@ -115,17 +123,16 @@ static void job(void *unused)
 
     bool ticks_were_lost = rb_rpp_engine_regain();
     uint64_t began = rb_rpp_overhead_begin();
+    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
     rpp_ticks ticks = {0};
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
         if (!pipeline) continue;
         all_work |= work[outlet] = rpp_pipeline_work(pipeline);
-        rpp_ticks own = rpp_pipeline_take_ticks(pipeline);
-        if (own.count > ticks.count) ticks = own; /* the ticks of outlets coincide */
+        add_ticks(&ticks, rpp_pipeline_take_ticks(pipeline), t);
     }
     /* Before a window ends: a thread that slept with the GVL did so in that window, at this place. */
-    rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled) t->in_job = true;
     if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK)))
@@ -175,7 +182,9 @@ rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, r
     with_tick.tick_ns = rb_rpp_rules.tick_ns;
     rpp_stats_set(RPP_STAT_kernel_tick_ns, rb_rpp_rules.tick_ns);
     rpp_pipeline *pipeline = rpp_pipeline_new(&with_tick, &own, rb_rpp_frames_names());
-    if (pipeline) rb_rpp_frames_add_reader();
+    if (!pipeline) return NULL;
+    rpp_pipeline_set_ticking(pipeline, false); /* until it is chosen */
+    rb_rpp_frames_add_reader();
     return pipeline;
 }
 

@@ -103,7 +103,7 @@ void rb_rpp_testing_walked(const struct rb_rpp_thread *t, const VALUE *frames, c
 
 /* --- the layout --- */
 
-/* Its numbers are bytes, one after the other. */
+/* The numbers of walks are bytes, one after the other. Those of events come after them. */
 #define LAYOUT_BEGIN   offsetof(rb_rpp_vm_layout, thread)
 #define LAYOUT_NUMBERS (offsetof(rb_rpp_vm_layout, iseq) + sizeof((rb_rpp_vm_layout){0}.iseq) - LAYOUT_BEGIN)
 

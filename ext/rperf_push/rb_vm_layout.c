@@ -12,8 +12,8 @@ static const rb_rpp_vm_layout layouts[] = {
     .env = {.ep = 2}, \
     .svar = {.cref_or_method = 1}, \
     .method = {.definition = 2}, \
-    .event = {.ec = 1, .frame = 2, .self = 3, .name = 4, .owner = 6}, \
-    .iseq = {.body = 2, .code_size_bytes = 4, .code_bytes = 8}
+    .iseq = {.body = 2, .code_size_bytes = 4, .code_bytes = 8}, \
+    .event = {.ec = 1, .frame = 2, .self = 3, .name = 4, .owner = 6}
     {.series = "3.3", SAME_SINCE_3_3},
     {.series = "3.4", SAME_SINCE_3_3},
     {.series = "4.0", SAME_SINCE_3_3},

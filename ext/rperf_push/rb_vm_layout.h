@@ -34,12 +34,12 @@ typedef struct rb_rpp_vm_layout {
         unsigned char definition;
     } method;
     struct {
-        unsigned char ec, frame, self, name, owner;
-    } event; /* what a hook with RUBY_EVENT_HOOK_FLAG_RAW_ARG gets; rb_call_frames.c verifies it */
-    struct {
         unsigned char body;
         unsigned char code_bytes, code_size_bytes; /* in the body, in bytes */
     } iseq;
+    struct {
+        unsigned char ec, frame, self, name, owner;
+    } event; /* what a hook with RUBY_EVENT_HOOK_FLAG_RAW_ARG gets; rb_call_frames.c verifies it */
 } rb_rpp_vm_layout;
 
 /* NULL: this series is unknown. */

@@ -83,7 +83,7 @@ RSpec.describe "An example of rperf's guide" do
     *["", " --top", " --text"].map { |option| ["rperf-push diff#{option} before.pb.gz after.pb.gz", /\ABase: [\d.]+ ms, target: [\d.]+ ms \(cpu\)/] },
     # 3.6, 3.7, 5.4.4
     ["rperf-push stat --no-inherit ruby my_app.rb", stat], [fork, two],
-    ["rperf-push help", /%GVL=blocked.*%GC=mark/m], ["rperf-push --help", /\n  record .*\n  stat .*\n  exec .*\n  report .*\n  diff /],
+    ["rperf-push help", /%GVL=blocked.*%GC=mark/m], ["rperf-push --help", /\n  record .*\n  stat .*\n  exec .*\n(?:  trace .*\n)?  report .*\n  diff /],
     ["rperf-push stat ruby threaded_app.rb", /\[RperfPush\] GVL wait \(contention\)\n/],
     # A.1
     ["rperf-push stat --report ruby my_app.rb", report],

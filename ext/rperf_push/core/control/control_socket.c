@@ -16,10 +16,12 @@
 #include "base/directory_files.h"
 #include "base/errno_text.h"
 
-#define BACKLOG            16
-#define ENTRIES_MAX        4096 /* of a folder; more are ignored */
-#define SUFFIX             ".sock"
-#define FOLDER_PATIENCE_MS 250
+#define BACKLOG             16
+#define ENTRIES_MAX         4096 /* of a folder; more are ignored */
+#define SUFFIX              ".sock"
+#define FOLDER_PATIENCE_MS  250
+/* In a folder such as /tmp anybody may keep the lock. */
+#define FOREIGN_PATIENCE_MS 20
 
 /* --- descriptors --- */
 
@@ -145,15 +147,23 @@ static void folder_of(const char *path, char folder[RPP_CONTROL_PATH_MAX])
     }
 }
 
+/* Only its owner can lock it. */
+static bool is_own(int folder)
+{
+    struct stat seen;
+    return fstat(folder, &seen) == 0 && seen.st_uid == geteuid() && !(seen.st_mode & (S_IRWXG | S_IRWXO));
+}
+
 /* Whoever removes sockets does so alone: between a look at a dead one and its removal, another process could put its own there. False:
  * another process has the folder. Where folders have no locks, it goes on without. */
 static bool lock_folder(const char *folder, int *lock)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock < 0) return true;
+    int patience_ms = is_own(*lock) ? FOLDER_PATIENCE_MS : FOREIGN_PATIENCE_MS;
     for (int waited_ms = 0; flock(*lock, LOCK_EX | LOCK_NB) != 0; waited_ms++) {
         if (errno != EWOULDBLOCK && errno != EINTR) return true;
-        if (waited_ms == FOLDER_PATIENCE_MS) {
+        if (waited_ms == patience_ms) {
             close(*lock);
             return false;
         }

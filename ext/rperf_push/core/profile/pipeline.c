@@ -302,12 +302,13 @@ static bool is_tick(rpp_pipeline *p, bool slept)
 }
 
 /* The sampler may read while this writes, and get the time of one tick with the count of another. Then it has a little more or
- * less to weigh. */
+ * less to weigh. But it never gets the count of another thread's ticks. */
 static void note_tick(rpp_pipeline *p)
 {
     rpp_finding found = p->seams.find(p->seams.context);
     if (!found.who) return; /* it has just stopped */
-    if (atomic_exchange(&p->found, found.who) != found.who) atomic_store(&p->ticks, 0);
+    if (atomic_load(&p->found) != found.who) atomic_store(&p->ticks, 0);
+    atomic_store(&p->found, found.who);
     atomic_store(&p->found_cpu_ns, found.at.cpu_ns);
     atomic_store(&p->found_ns, found.at.wall_ns);
     atomic_fetch_add(&p->ticks, 1);
@@ -426,8 +427,10 @@ unsigned rpp_pipeline_work(rpp_pipeline *p)
 
 rpp_ticks rpp_pipeline_take_ticks(rpp_pipeline *p)
 {
+    const void *who = atomic_load(&p->found);
     rpp_ticks ticks = {.count = atomic_exchange(&p->ticks, 0)};
     ticks.last.who = atomic_load(&p->found);
+    if (ticks.last.who != who) ticks.count = 0;
     ticks.last.at.cpu_ns = atomic_load(&p->found_cpu_ns);
     ticks.last.at.wall_ns = atomic_load(&p->found_ns);
     return ticks;

@@ -118,11 +118,36 @@ static rpp_label_set *build(const rpp_label *pairs, size_t count, rpp_outcome *o
     return set;
 }
 
-/* The set that knows the route, or will. */
-static rpp_label_set *knowing_route(const rpp_label_set *set)
+static bool find_key(const rpp_label_set *set, const char *key, size_t key_length, size_t *at)
 {
-    while (set && !atomic_load_explicit(&set->route, memory_order_relaxed)) set = set->source;
-    return (rpp_label_set *)set;
+    bool found = false;
+    const rpp_label wanted = {.key = key, .key_length = (uint32_t)key_length};
+    if (set) *at = position_of(set->pairs, set->count, &wanted, &found);
+    return found;
+}
+
+static bool same_pair(const rpp_label *one, const rpp_label *other)
+{
+    if (one->key_length != other->key_length || one->value_length != other->value_length) return false;
+    return memcmp(one->key, other->key, one->key_length) == 0 &&
+           memcmp(one->value, other->value, one->value_length) == 0;
+}
+
+static bool has_pair(const rpp_label_set *set, const rpp_label *label)
+{
+    size_t at = 0;
+    return find_key(set, label->key, label->key_length, &at) && same_pair(&set->pairs[at], label);
+}
+
+/* The nearest set that knows, or will, where a value that the new set has led to. Others are let go: a thread may serve request after
+ * request with labels that it inherited. */
+static rpp_label_set *source_for(const rpp_label_set *set, const rpp_label_set *base)
+{
+    for (; base; base = base->source) {
+        unsigned route = atomic_load_explicit(&base->route, memory_order_relaxed);
+        if (route && has_pair(set, &base->pairs[(route >> 1) - 1])) break;
+    }
+    return rpp_label_set_retain((rpp_label_set *)base);
 }
 
 rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *changes, size_t count, rpp_label_set **set)
@@ -168,7 +193,7 @@ rpp_status rpp_label_set_merge(const rpp_label_set *base, const rpp_label *chang
     bool is_empty = !kept && !rpp_label_set_outcome(base);
     rpp_label_set *merged = is_empty ? NULL : build(pairs, kept, rpp_label_set_outcome(base));
     if (!is_empty && !merged) goto done;
-    if (merged) merged->source = rpp_label_set_retain(knowing_route(base));
+    if (merged) merged->source = source_for(merged, base);
     *set = merged;
     status = RPP_OK;
 
@@ -187,10 +212,12 @@ rpp_label_set *rpp_label_set_retain(rpp_label_set *set)
 void rpp_label_set_release(rpp_label_set *set)
 {
     /* acq_rel: the thread that frees sees everything that others did with the set. */
-    if (!set || atomic_fetch_sub_explicit(&set->references, 1, memory_order_acq_rel) != 1) return;
-    rpp_outcome_release(set->outcome);
-    rpp_label_set_release(set->source); /* as deep as requests are within requests */
-    rpp_free(set);
+    while (set && atomic_fetch_sub_explicit(&set->references, 1, memory_order_acq_rel) == 1) {
+        rpp_label_set *source = set->source;
+        rpp_outcome_release(set->outcome);
+        rpp_free(set);
+        set = source;
+    }
 }
 
 size_t rpp_label_set_count(const rpp_label_set *set)
@@ -201,21 +228,6 @@ size_t rpp_label_set_count(const rpp_label_set *set)
 rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index)
 {
     return set->pairs[index];
-}
-
-static bool find_key(const rpp_label_set *set, const char *key, size_t key_length, size_t *at)
-{
-    bool found = false;
-    const rpp_label wanted = {.key = key, .key_length = (uint32_t)key_length};
-    if (set) *at = position_of(set->pairs, set->count, &wanted, &found);
-    return found;
-}
-
-static bool same_pair(const rpp_label *one, const rpp_label *other)
-{
-    if (one->key_length != other->key_length || one->value_length != other->value_length) return false;
-    return memcmp(one->key, other->key, one->key_length) == 0 &&
-           memcmp(one->value, other->value, one->value_length) == 0;
 }
 
 /* The set that knows, or will, whether this label's value led somewhere; NULL: none. */
@@ -273,7 +285,7 @@ rpp_status rpp_label_set_with_outcome(const rpp_label_set *base, rpp_outcome *ou
 {
     rpp_label_set *copy = build(base ? base->pairs : NULL, rpp_label_set_count(base), outcome);
     if (!copy) return RPP_NO_MEMORY;
-    copy->source = rpp_label_set_retain(knowing_route(base));
+    copy->source = source_for(copy, base);
     *set = copy;
     return RPP_OK;
 }
