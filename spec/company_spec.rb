@@ -46,6 +46,20 @@ RSpec.describe "A profiled program" do
     expect(out).to eq("[1, 1000, nil]\n[1000]\n[500, 500]\n")
   end
 
+  # As tools that look for classes do.
+  it "may ask each module for its name, whatever of ours it has loaded" do
+    lib = RubyProgram::LIB
+    out = run(<<~RUBY)
+      %w[rails/all rails/generators grape hanami hanami/router roda sinatra/base].each { |feature| require feature }
+      profile
+      Dir.glob("**/*.rb", base: #{lib.inspect}).sort.each { |path| require path.delete_suffix(".rb") }
+      ours = ObjectSpace.each_object(Module).select { |found| Module.instance_method(:name).bind_call(found)&.start_with?("RperfPush") }
+      p ours.size, ObjectSpace.each_object(Module).count(&:name)
+      work
+    RUBY
+    expect(out.split.map(&:to_i)).to all(be > 100)
+  end
+
   # As a debugger sets them: on lines, calls, threads, fibers and exceptions.
   it "may be traced" do
     out = run(<<~'RUBY')

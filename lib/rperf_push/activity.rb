@@ -29,7 +29,7 @@ module RperfPush
     #
     # @param labels [Hash{Symbol => String}]
     # @return [void]
-    def name(labels)
+    def label(labels)
       Native.label(labels)
     end
   end

@@ -1,27 +1,36 @@
 # frozen_string_literal: true
 
-# Traces every call of this process for `rperf-push trace`, which put it into RUBYOPT: from here until the program ends. The programs
-# that it starts are not traced.
+# Traces every call of this process for `rperf-push trace`, which put it into RUBYOPT: from here until the program ends, also where it
+# becomes another one by exec. The programs that it starts are not traced. It comes before Bundler and loads no other gem.
 begin
-  require "json"
-  require "rperf_push"
+  require "rperf_push/injection"
 
   module RperfPush
     # The process's trace, and where it goes.
     module CallSession
-      VARIABLE = "RPERF_PUSH_CALLS" # JSON: path, rubyopt and rubylib as they were, options of CallTrace
+      # A Hash of Marshal, in base64: path, given and before (of {Injection::Offer}), options of CallTrace; pid of the one that is traced
+      VARIABLE = "RPERF_PUSH_CALLS"
 
       module_function
 
-      # @return [Boolean] whether it is this process that is to be traced
+      # @return [Boolean] whether it is this process that is traced
       def begin
-        order = JSON.parse(ENV.delete(VARIABLE) || "null", symbolize_names: true) or return false
-        %i[rubyopt rubylib].each { |name| ENV[name.to_s.upcase] = order[name] }
-        @path = order[:path]
-        @pid = Process.pid
-        options = order[:options]
-        @trace = CallTrace.new(**options, mode: options[:mode].map(&:to_sym))
+        order = Marshal.load(ENV.fetch(VARIABLE) { return false }.unpack1("m0"))
+        order[:pid] ||= Process.pid
+        return withdraw(order) unless order[:pid] == Process.pid
+
+        ENV[VARIABLE] = [Marshal.dump(order)].pack("m0")
+        require "rperf_push"
+        @path, @pid = order.values_at(:path, :pid)
+        @trace = CallTrace.new(**order[:options])
         true
+      end
+
+      # @return [false]
+      def withdraw(order)
+        ENV.delete(VARIABLE)
+        Injection::Offer.new(order[:given], order[:before]).withdraw
+        false
       end
 
       def start = @trace.start
@@ -31,8 +40,8 @@ begin
 
         @trace.pause
         RperfPush.save(@path, @trace.data, format: :json)
-      rescue SystemCallError => e
-        $stderr.puts "[rperf-push] #{@path}: what was traced is lost: #{e.message}"
+      rescue StandardError, LoadError => e
+        $stderr.puts "[rperf-push] #{@path}: #{e.message.lines.first.to_s.chomp}; what was traced is lost"
       end
     end
   end

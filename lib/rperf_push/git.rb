@@ -50,7 +50,7 @@ module RperfPush
     # @return [Hash, nil] :sha, :branch, :subject, :committed_at, :dirty; nil where no commit is known
     def meta(env = ENV, directory = Dir.pwd)
       place = place_in(env)
-      known = { sha: env[place.commit], branch: first_of(place.branches, env) }.compact if place
+      known = { sha: env[place.commit], branch: first_of(place.branches, env) }.compact.transform_values { |said| text(said) } if place
       asked = ask(directory, "log", "-1", "--format=%H%x00%s%x00%cI", place ? env[place.commit] : "HEAD")
       return known unless asked
 
@@ -85,11 +85,14 @@ module RperfPush
     def ask(directory, *arguments)
       return unless directory
 
-      out = IO.popen(["git", "-C", directory, *arguments], in: File::NULL, err: File::NULL, &:read)
-      out.strip if $?.success? && !out.strip.empty?
+      out = text(IO.popen(["git", "-C", directory, *arguments], "rb", in: File::NULL, err: File::NULL, &:read)).strip
+      out if $?.success? && !out.empty?
     rescue SystemCallError
       nil
     end
-    private_class_method :said, :place_in, :first_of, :root_path, :web_address, :ask
+
+    # Branches and subjects are UTF-8, whatever the locale is.
+    def text(bytes) = bytes.dup.force_encoding(Encoding::UTF_8).scrub("?")
+    private_class_method :said, :place_in, :first_of, :root_path, :web_address, :ask, :text
   end
 end

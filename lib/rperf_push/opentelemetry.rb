@@ -79,7 +79,7 @@ module RperfPush
         return if root.equal?(fiber.rperf_push_root)
 
         fiber.rperf_push_root = root
-        Activity.name(LABEL => root)
+        Activity.label(LABEL => root)
       end
 
       def install

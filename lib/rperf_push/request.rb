@@ -96,7 +96,7 @@ module RperfPush
 
     def join(prefix, template) = "#{prefix}/#{template}".gsub("\\/", "/").squeeze("/").delete_suffix("/")
 
-    def name(text) = Activity.name(@label_key => text)
+    def name(text) = Activity.label(@label_key => text)
 
     # SCRIPT_NAME as programs wrote it. A part that no router has reported is reduced like a path.
     def prefix_of(env)

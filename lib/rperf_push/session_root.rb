@@ -46,7 +46,8 @@ module RperfPush
     end
 
     def name_of(variable) = "RPERF_PUSH_SESSION_#{variable}"
-    def setting(variable) = ENV.fetch(name_of(variable), nil)
+    # The command line speaks UTF-8, whatever the locale is.
+    def setting(variable) = ENV.fetch(name_of(variable), nil)&.dup&.force_encoding(Encoding::UTF_8)
     private_class_method :write, :meta, :name_of, :setting
   end
 end

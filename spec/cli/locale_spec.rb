@@ -71,6 +71,19 @@ RSpec.describe "rperf-push with names that are not ASCII" do
         expect(ended.err).to include("stats for '#{tmpdir}/küche.rb'", "Object#brät")
       end
 
+      it "records from outside of the command, with what git says, and traces" do
+        git = { "GIT_DIR" => "#{tmpdir}/.git", **%w[AUTHOR COMMITTER].flat_map { |who| [["GIT_#{who}_NAME", "Jürgen"], ["GIT_#{who}_EMAIL", "j@x.example"]] }.to_h }
+        [%w[init -q -b öl], %w[commit -q --allow-empty -m] << "l'été est là"].each { |words| expect(system(git, "git", *words, chdir: tmpdir)).to be(true) }
+        exports = said_by("record", "--print-env", "-o", "#{tmpdir}/öl.json.gz", "--label", "gang=zwölf", env: git)
+        env = { **CommandLine.silence, **no_locale, **locale, "TMPDIR" => tmpdir }
+        out, err, status = run_program(["bash", "-euc", "#{exports}\nexec ruby #{program}"], env:)
+        expect([out, err, status.exitstatus]).to eq(["gebräunt\n", "", 0])
+        expect(RperfPush.read_meta("#{tmpdir}/öl.json.gz")[:meta]).to include(git: a_hash_including(branch: "öl", subject: "l'été est là"), labels: { gang: "zwölf" })
+        expect(said_by("record", "-o", "#{tmpdir}/ci.json", program, env: { **git, "GITHUB_SHA" => "0123456789", "GITHUB_REF_NAME" => "käse" })).to eq("gebräunt\n")
+        expect(RperfPush.read_meta("#{tmpdir}/ci.json")[:meta]).to include(git: a_hash_including(branch: "käse"))
+        expect(said_by("trace", "--only", "Object#brät", program)).to include("gebräunt\n", " 1   Object#brät (")
+      end
+
       it "profiles, checks and pushes" do
         double = PyroscopeDouble.new
         settings = ["--application", "küche", "--server", double.url]

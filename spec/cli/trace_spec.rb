@@ -69,6 +69,23 @@ RSpec.describe "rperf-push trace" do
     expect(RperfPush.load("calls.json")[:tree].find("String#upcase").sum(&:called)).to eq(1)
   end
 
+  it "traces what the program becomes by exec, which finds the environment as it was but for what traces it" do
+    File.write("becoming.rb", 'ENV["RUBYOPT"] = "-W1 " + ENV["RUBYOPT"]; exec(RbConfig.ruby, "becomes.rb")')
+    File.write("becomes.rb", '"x".upcase; system(RbConfig.ruby, "-e", "print ENV[%(RUBYOPT)], ENV.keys.grep(/RPERF_PUSH_CALLS/); :y.to_s.upcase")')
+    expect(rperf_push("trace", "-o", "calls.json", RbConfig.ruby, "becoming.rb", env: { "RUBYOPT" => nil }).to_a).to eq(["-W1[]", "", 0])
+    expect(RperfPush.load("calls.json")[:tree].find("String#upcase").sum(&:called)).to eq(1)
+  end
+
+  it "hands on signals" do
+    File.write("waits.rb", <<~RUBY)
+      said = []
+      %w[HUP USR1 USR2 TERM].each { |name| trap(name) { said << name } }
+      %w[HUP USR1 USR2 TERM].each { |name| Process.kill(name, Process.ppid) && (sleep 0.01 until said.include?(name)) }
+      print said.join(" ")
+    RUBY
+    expect(rperf_push("trace", "-o", "calls.json", "waits.rb").to_a).to eq(["HUP USR1 USR2 TERM", "", 0])
+  end
+
   it "tells in one line what is wrong, before the program runs" do
     { %w[trace] => "trace needs a program", %w[trace -m heap work.rb] => "trace: mode must be :wall, :cpu or both, got [:heap]",
       %w[trace --max-nodes 0 work.rb] => /trace: max_nodes must be an Integer/, %w[trace -o no/where.json work.rb] => %r{trace: no/where.json: No such file},

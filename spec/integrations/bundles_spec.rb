@@ -10,6 +10,7 @@ RSpec.describe "A program that is profiled from outside" do
   ways = {
     "record" => [%w[record -o OUT], {}],
     "record, below another program" => [%w[record -o OUT sh -c] << '"$0" "$@"; true', {}],
+    "trace" => [%w[trace -o OUT], {}],
     "run" => [%w[run --directory FOLDER], {
       "RPERF_PUSH_TAGS" => '{"a":"b"}', "GITHUB_SHA" => "abc", "GITHUB_SERVER_URL" => "https://github.com", "GITHUB_REPOSITORY" => "shop/app"
     }],

@@ -11,7 +11,7 @@ module RperfPush
 
       def flat(tree, limit: nil)
         rows = tree.methods.sort_by { |method| [-method.self, method.label] }.first(limit || tree.methods.size)
-        head(tree) + HEADING + rows.map { |method| row(method, name(method)) }.join
+        head(tree) + HEADING + rows.map { |method| row(method, title(method)) }.join
       end
 
       # Callers above a method, callees below.
@@ -22,8 +22,8 @@ module RperfPush
 
       def relatives(method)
         callers = method.callers.map { |one| row(one, "    #{caller_name(one)}", "#{one.called}/#{method.called}") }
-        callees = method.callees.map { |one| row(one, "    #{name(one.target)}", "#{one.called}/#{one.target.called}") }
-        [*callers, row(method, "* #{name(method)}"), *callees].join
+        callees = method.callees.map { |one| row(one, "    #{title(one.target)}", "#{one.called}/#{one.target.called}") }
+        [*callers, row(method, "* #{title(method)}"), *callees].join
       end
 
       # @param limit [Integer, nil] children of each node, the longest ones
@@ -62,15 +62,15 @@ module RperfPush
                own: of.self / 1e6, total: of.total / 1e6, wait: of.wait / 1e6, calls:, name:)
       end
 
-      def name(method)
+      def title(method)
         place = method.line.positive? ? " (#{method.path}:#{method.line})" : ""
         "#{method.label}#{" [recursive]" if method.recursive?}#{place}"
       end
 
-      def caller_name(relation) = relation.target ? name(relation.target) : "(root)"
+      def caller_name(relation) = relation.target ? title(relation.target) : "(root)"
       def thread_name(thread) = "Thread #{thread.number} #{thread.name}#{" (its fibers)" if thread.fibers?}"
       def ms(nanoseconds) = format("%.3f ms", nanoseconds / 1e6)
-      private_class_method :relatives, :add_below, :by_total, :head, :row, :name, :caller_name, :thread_name
+      private_class_method :relatives, :add_below, :by_total, :head, :row, :title, :caller_name, :thread_name
     end
   end
 end

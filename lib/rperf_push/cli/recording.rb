@@ -4,6 +4,7 @@ require "rbconfig"
 require "rperf_push"
 require_relative "../session_folder"
 require_relative "../injection"
+require_relative "command"
 require_relative "mistakes"
 require_relative "session_options"
 
@@ -12,8 +13,6 @@ module RperfPush
     # Runs one command under the profiler. It starts the command in an environment that makes its Ruby programs record themselves,
     # waits for it, and merges the recordings. Standard input and output belong to the command alone.
     class Recording
-      FORWARDED = %w[TERM HUP USR1 USR2].freeze
-      WAITED_OUT = %w[INT QUIT].freeze # a terminal also sends them to the command
       NOT_EXECUTABLE = 126
       NOT_FOUND = 127
 
@@ -34,7 +33,7 @@ module RperfPush
         began = now
         times = Process.times
         pid = spawn(folder, with_ruby(command))
-        status = wait(pid)
+        status = Command.wait(pid)
         result(folder, pid, status, now - began, used_since(times))
       rescue FormatError, ArgumentError => e
         raise Mistake, "#{@name}: #{e.message}"
@@ -63,7 +62,7 @@ module RperfPush
 
       def result(folder, pid, status, real_ns, used_ns)
         data = folder.merged(root: pid, raw: !@options[:aggregate])
-        Result.new(data, exit_status(status), real_ns, folder, pid, folder.ends, folder.pids.size, *used_ns)
+        Result.new(data, Command.exit_status(status), real_ns, folder, pid, folder.ends, folder.pids.size, *used_ns)
       end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
@@ -98,23 +97,6 @@ module RperfPush
       rescue SystemCallError => e
         raise NotStarted.new(NOT_EXECUTABLE, "#{@name}: #{command.first}: #{CLI.reason(e)}")
       end
-
-      def wait(pid)
-        before = WAITED_OUT.to_h { |signal| [signal, trap(signal) { nil }] }
-        FORWARDED.each { |signal| before[signal] = trap(signal) { forward(signal, pid) } }
-        Process.wait2(pid).last
-      ensure
-        before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
-      end
-
-      def forward(signal, pid)
-        Process.kill(signal, pid)
-      rescue Errno::ESRCH
-        nil
-      end
-
-      # The exit status as a shell reports it.
-      def exit_status(status) = status.exitstatus || (128 + status.termsig)
     end
   end
 end

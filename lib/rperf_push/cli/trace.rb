@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require "json"
 require "rbconfig"
 require "tmpdir"
 require "rperf_push"
 require_relative "../injection"
+require_relative "command"
 require_relative "mistakes"
 require_relative "options"
 require_relative "record"
@@ -39,23 +39,18 @@ module RperfPush
 
       # @return [Array(Process::Status, Hash, String)] the data is nil if no Ruby program ran
       def traced(command, path)
-        order = { path:, rubyopt: ENV.fetch("RUBYOPT", nil), rubylib: ENV.fetch("RUBYLIB", nil), options: trace_options }
-        environment = { "RPERF_PUSH_CALLS" => JSON.generate(order), **Injection.environment("rperf_push/call_session") }
         $stdout.flush
         program, *rest = with_ruby(command)
-        pid = Process.spawn(environment, [program, program], *rest)
-        _, status = waiting { Process.wait2(pid) }
+        status = Command.wait(Process.spawn(environment(path), [program, program], *rest))
         [status, (RperfPush.load(path) if File.exist?(path)), command.first]
       rescue SystemCallError => e
         raise NotStarted.new(e.is_a?(Errno::ENOENT) ? 127 : 126, "trace: #{command.first}: #{CLI.reason(e)}")
       end
 
-      # A terminal's Ctrl-C is for the program.
-      def waiting
-        before = trap("INT") { nil }
-        yield
-      ensure
-        trap("INT", before || "DEFAULT")
+      def environment(path)
+        given = Injection.environment("rperf_push/call_session")
+        order = { path:, given:, before: given.to_h { |name, _| [name, ENV.fetch(name, nil)] }, options: trace_options }
+        given.merge("RPERF_PUSH_CALLS" => [Marshal.dump(order)].pack("m0"))
       end
 
       def with_ruby(command)
@@ -68,7 +63,7 @@ module RperfPush
         elsif @options[:output] then write(data)
         else puts data[:tree].report(@options[:report] || :flat, limit: @options[:limit])
         end
-        status.exitstatus || (128 + status.termsig)
+        Command.exit_status(status)
       end
 
       def write(data)
