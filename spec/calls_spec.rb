@@ -241,6 +241,29 @@ RSpec.describe "Tracing calls" do
     expect(found[:left]).to be < 20
   end
 
+  # The first trace of a process measures what tracing costs, so it is the one that is interrupted here.
+  it "ends where it is interrupted, wherever that is" do
+    found = result_of(<<~RUBY, timeout: 120)
+      require "timeout"
+      ended = Array.new(30) do |i|
+        RperfPush::CallCosts.instance_variable_get(:@known).clear
+        Timeout.timeout(0.0005 * (i + 1)) { RperfPush.trace { loop { "x".upcase } } }
+      rescue Timeout::Error
+        RperfPush.trace { 2.times { "x".upcase } }[:tree].find("String#upcase").first.called
+      end
+      puts JSON.generate({ ended: ended })
+    RUBY
+    expect(found).to eq(ended: [2] * 30)
+  end
+
+  it "knows what tracing costs below a deep stack" do
+    found = result_of(<<~RUBY)
+      def deep(n) = n.zero? ? RperfPush.trace { 1000.times { "x".upcase } }[:tree].overhead_ns : deep(n - 1)
+      puts JSON.generate({ overhead: deep(300) })
+    RUBY
+    expect(found[:overhead]).to be_positive
+  end
+
   it "survives compaction and the GC of what it traces" do
     found = result_of(<<~RUBY, timeout: 120)
       GC.auto_compact = true if GC.respond_to?(:auto_compact=)

@@ -81,6 +81,15 @@ RSpec.describe "Walks of stacks" do
     end
   end
 
+  it "are proven below a deep stack, too" do
+    out, err, status = run_ruby(<<~RUBY, env: { "RPERF_PUSH_DIRECTORY" => tmpdir })
+      def deep(levels, &) = levels.zero? ? yield : deep(levels - 1, &)
+      deep(1_000) { RperfPush.configure! }
+      puts RperfPush.stats[:engine]
+    RUBY
+    expect([out, err.lines.grep(/not known/), status.success?]).to eq(["signal\n", [], true])
+  end
+
   context "when a number of the layout is wrong" do
     let(:numbers) { on_testing_build("puts JSON.generate(numbers: RperfPush::Native.layout_numbers)")[:numbers] }
 

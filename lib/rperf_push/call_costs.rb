@@ -7,7 +7,7 @@ module RperfPush
     TRIES = 3
     RUNS = 20 # of each program in a try: the first ones touch new memory
     CALLS = 200
-    NODES = 64
+    NODES = 100_000 # each frame that is open on any thread takes one, too
     KINDS = %i[other ruby c block].freeze # as in ext/rperf_push/rb_call_frames.h
 
     @known = {}
@@ -38,8 +38,11 @@ module RperfPush
     # @return [Hash{Symbol => Array(Integer, Integer)}] by kind, what the calls took, and one of them in its own node
     def traced(options)
       native = Native.calls_start(NODES, *options)
-      times = least_times
-      Native.calls_pause(native)
+      begin
+        times = least_times
+      ensure
+        Native.calls_pause(native) # also where Timeout or Ctrl-C ends it
+      end
       methods = Native.calls_facts(native)[:methods]
       sums = Native.calls_result(native, methods.each_index.to_a, KINDS.map { [0, 0] })[:sums]
       inside = times.to_h { |kind, _| [kind, own_time(kind, methods, sums)] }

@@ -16,8 +16,8 @@ module RperfPush
     # @return [Hash] as {RperfPush.trace} returns it
     def self.run(block, **options)
       trace = new(**options)
-      trace.start
       begin
+        trace.start
         block.call(trace)
       ensure
         trace.pause
@@ -44,8 +44,8 @@ module RperfPush
 
     # From now on nothing is counted, and nobody's time passes.
     #
-    # @return [Boolean] false if it was paused already
-    def pause = Native.calls_pause(@native)
+    # @return [Boolean] false if it was paused already, or did not start
+    def pause = @native ? Native.calls_pause(@native) : false
 
     # @return [Boolean] false if calls are traced already
     def resume = Native.calls_resume(@native)

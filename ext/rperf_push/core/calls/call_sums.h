@@ -1,8 +1,8 @@
 /* call_sums.h - what nodes of a call tree took in all, and what methods did.
  *
  * Recursion
- *   A method that is on the stack several times counts its total once, at its outermost call: no total exceeds the time that
- *   passed.
+ *   A method that is on the stack several times counts its total once, at its outermost call: below one root no total exceeds the
+ *   time that passed. Totals of several roots add up.
  *
  * The cost of tracing
  *   Each event takes time, a part of it before its clock reading and a part after it. So a call makes its own node longer, and
