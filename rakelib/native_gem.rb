@@ -64,6 +64,7 @@ class NativeGem
   def compile(series)
     folder = "#{@folder}/#{series}"
     library = "lib/rperf_push/#{series}/rperf_push.so"
+    rm_rf folder # what another compiler, or the testing build, has left there
     mkdir_p [folder, File.dirname("#{@stage}/#{library}")]
     Bundler.with_unbundled_env do
       sh environment, ruby(series), "-r", File.expand_path("rakelib/target.rb"), File.expand_path("ext/rperf_push/extconf.rb"),
@@ -79,7 +80,8 @@ class NativeGem
   def environment
     compiler = ["#{@platform}-gcc", "--sysroot=#{@sysroot}", "-L=/usr/lib/#{@platform}", "-L=/lib/#{@platform}",
                 "-Wl,--allow-shlib-undefined,--strip-all"]
-    { "RPERF_PUSH_TARGET_CC" => compiler.join(" "), "RPERF_PUSH_TARGET_ROOT" => @sysroot, "PKG_CONFIG_LIBDIR" => @folder }
+    { "RPERF_PUSH_TESTING" => nil, "RPERF_PUSH_TARGET_CC" => compiler.join(" "), "RPERF_PUSH_TARGET_ROOT" => @sysroot,
+      "PKG_CONFIG_LIBDIR" => @folder }
   end
 
   def ruby(series)

@@ -220,6 +220,11 @@ RSpec.describe "Tracing calls" do
     end
   end
 
+  it "gives a tree that tells itself in JSON, whether the program has loaded that or not" do
+    out, err, = run_ruby("tree = RperfPush.trace { [1].each(&:to_s) }[:tree]; text = tree.to_json; print text == JSON.generate(tree.to_h)")
+    expect([out, err]).to eq(["true", ""])
+  end
+
   it "refuses to run twice, and needs a block and arguments that are right" do
     expect { traced { traced { nil } } }.to raise_error(RuntimeError, "calls are traced already")
     expect(calls_of(traced { "x".upcase })["String#upcase"]).to eq(1)

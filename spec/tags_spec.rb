@@ -87,6 +87,13 @@ RSpec.describe RperfPush::Tags do
       expect(tags_sent(github.merge("RPERF_PUSH_SERVICE_GIT_REF" => "of the image".tr(" ", "-")))).to eq("service_git_ref=of-the-image")
     end
 
+    it "leaves it to the core to say what is wrong with tags in the environment" do
+      ["a=\xFF", " \xFF", "{\"a\":\"\xFF\"}"].each do |tags|
+        _, err, status = run_ruby("exit RperfPush.configure", env: { "GIT_COMMIT" => "abc", "RPERF_PUSH_TAGS" => tags })
+        expect([err, status.exitstatus]).to match([/\A\[rperf-push\] not started: (?:RPERF_PUSH_TAGS|tags).*\n\z/, 1])
+      end
+    end
+
     it "keeps nothing from starting, whatever it is" do
       ["a,b=c", "x" * 5000, "\xFF\n"].each { |odd| expect(tags_sent({ "GIT_COMMIT" => odd })).to be_nil }
     end

@@ -284,6 +284,16 @@ static VALUE native_is_abandoned(VALUE self, VALUE directory)
     return rpp_session_folder_is_abandoned(StringValueCStr(directory)) ? Qtrue : Qfalse;
 }
 
+static VALUE native_is_own_session(VALUE self, VALUE directory)
+{
+    return rpp_session_folder_is_own(StringValueCStr(directory)) ? Qtrue : Qfalse;
+}
+
+static VALUE native_is_left_over(VALUE self, VALUE directory)
+{
+    return rpp_session_folder_is_left_over(StringValueCStr(directory)) ? Qtrue : Qfalse;
+}
+
 typedef struct snapshot {
     on_demand *session;
     bool clear;
@@ -438,4 +448,6 @@ void rb_rpp_on_demand_init(VALUE native)
     rb_define_singleton_method(native, "inherited?", native_is_inherited, 0);
     rb_define_singleton_method(native, "session_name", native_session_name, 0);
     rb_define_singleton_method(native, "abandoned?", native_is_abandoned, 1);
+    rb_define_singleton_method(native, "own_session?", native_is_own_session, 1);
+    rb_define_singleton_method(native, "left_over?", native_is_left_over, 1);
 }

@@ -189,7 +189,12 @@ module RperfPush
         columns: @columns }
     end
 
-    def to_json(*) = to_h.to_json(*)
+    # @return [String]
+    def to_json(*)
+      require "json"
+      to_h.to_json(*)
+    end
+
     def self.from_h(hash) = new(hash[:facts], hash[:columns])
     def inspect = "#<#{self.class} #{threads.size} threads, #{methods.size} methods, #{nodes.size} nodes>"
 

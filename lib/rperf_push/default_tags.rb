@@ -35,8 +35,9 @@ module RperfPush
     # The variable's text may be "k=v,k=v" or JSON: what is added to it has the same form. The core says what is wrong with the rest.
     def text_over(text = nil, origin = @origin)
       text = text.to_s
-      json = text.lstrip.start_with?("{")
-      added = @tags.reject { |key, _| text.match?(json ? /"#{key}"\s*:/ : /(?:\A|,)\s*#{key}\s*=/) }
+      whole = text.scrub # the core says what is wrong with a text that is not valid
+      json = whole.lstrip.start_with?("{")
+      added = @tags.reject { |key, _| whole.match?(json ? /"#{key}"\s*:/ : /(?:\A|,)\s*#{key}\s*=/) }
       return [json_over(added, text.lstrip.delete_prefix("{").lstrip), origin] if json
 
       [[*added.map { |key, value| "#{key}=#{value}" }, *(text unless text.empty?)].join(","), origin]

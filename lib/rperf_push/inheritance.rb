@@ -97,8 +97,8 @@ module RperfPush
       @folder = folder
     end
 
-    # @return [Boolean] whether this process has begun the session
-    def own? = @pid == Process.pid
+    # @return [Boolean] whether this process has begun the session: in another PID namespace a child may have its parent's number
+    def own? = @pid == Process.pid && (@folder.to_s.empty? || Native.own_session?(@folder))
 
     # The session has begun.
     def open(_terms) = nil

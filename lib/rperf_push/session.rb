@@ -12,7 +12,7 @@ begin
     # This process's part of a session: it writes its windows into the session's folder, and at the end its resource usage.
     module Session
       VARIABLES = %w[
-        DIR PARENT ROOT OUTPUT MODE FREQUENCY LINES AGGREGATE ENGINE INHERIT
+        DIR PARENT OUTPUT MODE FREQUENCY LINES AGGREGATE ENGINE INHERIT
       ].to_h { |name| [name, "RPERF_PUSH_SESSION_#{name}"] }.freeze
 
       module_function
@@ -29,7 +29,7 @@ begin
       def root?
         return false if setting("OUTPUT").nil?
 
-        setting("DIR") ? setting("ROOT") == Process.pid.to_s : File.basename($0) != "rperf-push"
+        setting("DIR") ? Native.own_session?(setting("DIR")) : File.basename($0) != "rperf-push"
       end
 
       def setting(name) = ENV.fetch(VARIABLES.fetch(name), nil)

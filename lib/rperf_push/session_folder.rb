@@ -35,7 +35,7 @@ module RperfPush
       File.join(directory, "rperf-push-#{commit}-#{Time.now.strftime("%Y%m%d-%H%M%S")}-#{Process.pid}.json.gz")
     end
 
-    def self.sweep(base) = Dir.glob("#{base}/session-*").each { |path| remove(path) if Native.abandoned?(path) }
+    def self.sweep(base) = Dir.glob("#{base}/session-*").each { |path| remove(path) if Native.left_over?(path) }
 
     # With the folders above it.
     def self.make_all(path)

@@ -10,10 +10,7 @@ module RperfPush
 
     # @raise [SystemCallError]
     def begin
-      unless setting("DIR") # else another program did, which became this one by exec
-        ENV[name_of("DIR")] = SessionFolder.create.path
-        ENV[name_of("ROOT")] = Process.pid.to_s
-      end
+      ENV[name_of("DIR")] = SessionFolder.create.path unless setting("DIR") # else another program did, which became this one by exec
       @folder = SessionFolder.new(setting("DIR"))
       @pid = Process.pid
       at_exit { finish } # after the session's own, which comes later and runs earlier

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "monitor"
 require_relative "../rperf_push"
 require_relative "page_app"
 require_relative "side_session"

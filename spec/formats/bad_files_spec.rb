@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
+require "zlib"
 
 # Files that are wrong, or meant to do harm: one line that names the file, and memory in proportion.
 RSpec.describe "RperfPush.load" do
@@ -36,6 +37,9 @@ RSpec.describe "RperfPush.load" do
     "a frame without a label" => ['{"aggregated_samples":[[[["a.rb"]],1,1,0]]}',
                                   'a frame must be [path, label] or [path, label, line], got ["a.rb"]'],
     "label sets that are none" => ['{"aggregated_samples":[],"label_sets":[1]}', "label_sets must be a list of objects"],
+    "a tree with nothing in it" => ['{"aggregated_samples":[],"tree":{}}', "the tree is not whole"],
+    "a tree whose parts are none" => ['{"aggregated_samples":[],"tree":{"facts":{"methods":[[]],"roots":1},"columns":{"sums":[1],"parents":[null]}}}', "the tree is not whole"],
+    "a tree that is none" => ['{"aggregated_samples":[],"tree":[]}', "tree must be an object"],
     "a mode that is none" => ['{"aggregated_samples":[],"mode":{"a":1}}', "mode must be a text"],
     "a mode with nothing in it" => ['{"aggregated_samples":[],"mode":[null]}', "mode must be a text"]
   }.each do |name, (bytes, message)|

@@ -77,6 +77,21 @@ RSpec.describe "RperfPush.start(inherit: true)" do
     expect(running.last).to eq(0)
   end
 
+  it "follows a child in a PID namespace of its own, which has the number of the parent, and takes nothing from it" do
+    skip "no PID namespace may be made here" unless system("unshare", "--pid", "--fork", "true", err: File::NULL)
+
+    child = program("child", "busy 0.3; say [Process.pid, Dir.exist?(ENV.fetch('RPERF_PUSH_INHERITED_DIR', '/nowhere'))]")
+    parent = program("parent", <<~RUBY)
+      data = RperfPush.start(inherit: true) { busy 0.3; system("unshare", "--pid", "--fork", "ruby", "#{child}"); say Process.pid }
+      say by_process(data).keys
+    RUBY
+    env = { **CommandLine.silence, "TMPDIR" => tmpdir }
+    out, err, status = run_program(["unshare", "--pid", "--fork", RbConfig.ruby, "-I", RubyProgram::LIB, "-r", "rperf_push", parent], env:)
+    expect([err, status.exitstatus]).to eq(["", 0])
+    expect(out.lines.map { |line| JSON.parse(line) }).to eq([[1, true], 1, ["", "1"]])
+    expect(sessions).to eq([])
+  end
+
   it "samples the blocks of programs only, where it is deferred, and gives way to what they begin themselves" do
     child = program("child", <<~RUBY)
       busy 0.3

@@ -199,6 +199,7 @@ RSpec.describe "rperf-push live" do
       expect { expect(RperfPush::CLI.run(["live", *arguments])).to eq(1) }.to output("rperf-push: #{message}\n").to_stderr
     end
     expect(rperf_push("live", "--service", "x", env:).to_a).to eq(["", "rperf-push: live: no process of \"x\" listens; rperf-push ps lists those that do\n", 1])
+    live(working.pid.to_s, "--service", "x") { |url| expect(url).to start_with("http://127.0.0.1:") } # its first process may come later
   end
 
   describe RperfPush::LiveFeed do

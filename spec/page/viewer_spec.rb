@@ -28,6 +28,10 @@ RSpec.describe "RperfPush::Viewer" do
     out
   end
 
+  it "needs nothing that only RubyGems has loaded" do
+    expect(run_ruby("require 'rperf_push/viewer'; print RperfPush::Viewer.new(nil).class", arguments: ["--disable-gems"]).first(2)).to eq(["RperfPush::Viewer", ""])
+  end
+
   it "has what was sampled since the last snapshot, with `configure` alone" do
     out = answers(<<~RUBY)
       #{work}

@@ -21,7 +21,7 @@ module RperfPush
         interval_ms = (ControlOptions.interval("live", @options[:interval]) * 1000).round
         @feed = LiveFeed.new(frequency: @options[:frequency], mode: "cpu,wall", interval_ms:)
         pids.uniq.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
-        follow_service if @service
+        follow_service(pids) if @service
         app = PageApp.new(title(pids), -> { [] }, state: STATE, source: true, live: { feed: @feed, interval_ms: })
         Showing.serve("live", app, @options)
         0
@@ -37,9 +37,9 @@ module RperfPush
       def title(pids) = "#{[*@service, *("process #{pids.join(", ")}" if pids.any?)].join(", ")}, live"
 
       # Workers come and go.
-      def follow_service
+      def follow_service(pids)
         follow_new
-        raise Mistake, "live: no process of #{@service.inspect} listens; rperf-push ps lists those that do" if members.empty?
+        raise Mistake, "live: no process of #{@service.inspect} listens; rperf-push ps lists those that do" if pids.empty? && members.empty?
 
         Thread.new do
           loop do

@@ -107,8 +107,17 @@ module RperfPush
       raise ArgumentError, "label_sets must be a list of objects" unless sets.is_a?(Array) && sets.all?(Hash)
 
       data[:aggregated_samples] ||= data[:raw_samples]
-      data[:tree] = CallTree.from_h(data[:tree]) if data[:tree].is_a?(Hash)
+      data[:tree] = tree_of(data[:tree]) if data[:tree]
       data
+    end
+
+    # Whatever is missing in it, or of another kind.
+    def tree_of(tree)
+      raise ArgumentError, "tree must be an object" unless tree.is_a?(Hash)
+
+      CallTree.from_h(tree)
+    rescue NoMethodError, IndexError, TypeError, RangeError
+      raise ArgumentError, "the tree is not whole"
     end
 
     def mode_of(mode)
@@ -117,6 +126,6 @@ module RperfPush
 
       mode.is_a?(Array) ? mode.map(&:to_sym) : mode.to_sym
     end
-    private_class_method :object_at, :parse, :restore, :frames_of, :checked, :typed, :mode_of
+    private_class_method :object_at, :parse, :restore, :frames_of, :checked, :typed, :tree_of, :mode_of
   end
 end

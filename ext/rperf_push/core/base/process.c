@@ -49,9 +49,21 @@ static bool differ(uint64_t one, uint64_t other)
     return one && other && one != other;
 }
 
+bool rpp_process_is_foreign(const rpp_process *process)
+{
+    return differ(process->world, own_world());
+}
+
+bool rpp_process_is_self(const rpp_process *process)
+{
+    if (process->pid != (long)getpid()) return false;
+    rpp_process self = rpp_process_self();
+    return !differ(process->world, self.world) && !differ(process->began, self.began);
+}
+
 bool rpp_process_is_gone(const rpp_process *process)
 {
-    if (differ(process->world, own_world())) return false;
+    if (rpp_process_is_foreign(process)) return false;
     if (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH) return true;
     char state;
     uint64_t began;

@@ -20,6 +20,10 @@ typedef struct rpp_process {
 
 /* The calling one. An exec does not change it. */
 rpp_process rpp_process_self(void);
+/* True if it is the calling one. A forked child may have its parent's number, in a world of its own. */
+bool rpp_process_is_self(const rpp_process *process);
+/* True if it is surely of another world. */
+bool rpp_process_is_foreign(const rpp_process *process);
 /* True if it has surely ended. Of other worlds nothing is known. */
 bool rpp_process_is_gone(const rpp_process *process);
 

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/process.h"
+
+#define OLD_S (24 * 60 * 60)
 
 void rpp_session_folder_name(char name[RPP_SESSION_NAME_MAX])
 {
@@ -18,21 +21,36 @@ void rpp_session_folder_name(char name[RPP_SESSION_NAME_MAX])
 }
 
 /* False: the name says nothing. */
-static bool owner_in(const char *name, rpp_process *owner)
+static bool owner_of(const char *directory, rpp_process *owner)
 {
+    const char *slash = strrchr(directory, '/'), *name = slash ? slash + 1 : directory;
     unsigned long long began, world;
     int read_to = 0;
     bool whole = sscanf(name, "session-%ld-%llu-%llu-%n", &owner->pid, &began, &world, &read_to) == 3 && read_to;
     owner->began = whole ? began : 0;
     owner->world = whole ? world : 0;
-    return whole || sscanf(name, "session-%ld-", &owner->pid) == 1;
+    return (whole || sscanf(name, "session-%ld-", &owner->pid) == 1) && owner->pid > 0;
+}
+
+bool rpp_session_folder_is_own(const char *directory)
+{
+    rpp_process owner;
+    return owner_of(directory, &owner) && rpp_process_is_self(&owner);
 }
 
 bool rpp_session_folder_is_abandoned(const char *directory)
 {
     struct stat found;
     if (stat(directory, &found) != 0) return errno == ENOENT;
-    const char *slash = strrchr(directory, '/');
     rpp_process owner;
-    return owner_in(slash ? slash + 1 : directory, &owner) && owner.pid > 0 && rpp_process_is_gone(&owner);
+    return owner_of(directory, &owner) && rpp_process_is_gone(&owner);
+}
+
+bool rpp_session_folder_is_left_over(const char *directory)
+{
+    struct stat found;
+    rpp_process owner;
+    if (rpp_session_folder_is_abandoned(directory)) return true;
+    if (stat(directory, &found) != 0 || !owner_of(directory, &owner)) return false;
+    return rpp_process_is_foreign(&owner) && time(NULL) - found.st_mtime > OLD_S;
 }
