@@ -132,7 +132,9 @@ RSpec.describe "the control socket" do
         puts "ready"
         gets
       RUBY
-      document = wait_until("all to sleep", timeout: 60) { stacks(program).then { |one| one unless one["complete"] } }
+      document = wait_until("all to sleep for long", timeout: 60) do # it naps before
+        stacks(program).then { |one| one if !one["complete"] && one["threads"].all? { |thread| thread["for_ns"].to_i > 1_000_000_000 } }
+      end
       expect(document["why"]).to match(/no thread ran within \d+ ms: all are blocked/)
       snoozes = thread_at(document, "Object#snooze")
       expect(snoozes).to include("state" => "blocked", "for_ns" => be_positive, "stack_age_ns" => be_positive)

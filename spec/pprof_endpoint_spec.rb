@@ -99,7 +99,7 @@ RSpec.describe "RperfPush::PprofEndpoint" do
   end
 
   it "is what go tool pprof asks for" do
-    out, err, status = run_program(["go", "tool", "pprof", "-top", "-sample_index=cpu", "http://127.0.0.1:#{@port}/debug/pprof/profile?seconds=1"],
+    out, err, status = run_program(["go", "tool", "pprof", "-top", "-sample_index=cpu", "-timeout=60", "http://127.0.0.1:#{@port}/debug/pprof/profile?seconds=1"],
                                    env: { "PPROF_TMPDIR" => tmpdir }, timeout: 90)
     expect(status).to be_success, err
     expect(out).to match(/burn/)

@@ -8,7 +8,6 @@
 #include "core/base/stats.h"
 #include "core/sampling/budget.h"
 #include "rb_lull.h"
-#include "rb_outlets.h"
 #include "rb_trigger.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* collectors keep the budget, and sessions begin it */
@@ -36,6 +35,13 @@ void rb_rpp_budget_begin(double limit, uint64_t period_ns)
     rpp_budget_init(&budget, limit, period_ns, rpp_monotonic_ns(), overhead());
     pthread_mutex_unlock(&lock);
     use_period(period_ns);
+}
+
+void rb_rpp_budget_set_pipeline(rb_rpp_outlet outlet, rpp_pipeline *pipeline)
+{
+    pthread_mutex_lock(&lock);
+    rb_rpp_outlet_set_pipeline(outlet, pipeline);
+    pthread_mutex_unlock(&lock);
 }
 
 void rb_rpp_budget_keep(void)

@@ -274,7 +274,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
     bool first = !rb_rpp_outlets_any();
     if (count_on()) rb_rpp_settle_all(rpp_monotonic_ns());
     wanted[outlet] = *options;
-    rb_rpp_outlet_set_pipeline(outlet, pipeline);
+    rb_rpp_budget_set_pipeline(outlet, pipeline);
     combine_options();
     if (first) rb_rpp_engine_start(options->engine);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
@@ -291,7 +291,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
 void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
 {
     rb_rpp_sampler_pause(outlet);
-    rb_rpp_outlet_set_pipeline(outlet, NULL);
+    rb_rpp_budget_set_pipeline(outlet, NULL);
     if (rb_rpp_outlets_any()) {
         combine_options();
         return;

@@ -27,6 +27,7 @@ class Stress
     @counts = Hash.new(0)
     @lock = Monitor.new
     @reconfiguring = Mutex.new
+    @compressing = Mutex.new
     @changes = 0 # odd while there may be no profiler
     @documents = Array.new(50) { |i| JSON.generate("id" => i, "names" => Array.new(i) { |n| "name#{n}" }, "deep" => nest(i)) }
   end
@@ -167,7 +168,7 @@ class Stress
 
   def compress(random)
     bytes = random.bytes(100_000) + @documents.join
-    Zlib.inflate(Zlib.deflate(bytes, random.rand(1..9))) == bytes or raise "zlib"
+    @compressing.synchronize { Zlib.inflate(Zlib.deflate(bytes, random.rand(1..9))) == bytes or raise "zlib" }
   end
 
   def match(random)
@@ -215,16 +216,21 @@ class Stress
     GC.stress = false
   end
 
-  # The child is profiled as its parent is, and does a little of everything.
+  # The child is profiled as its parent is, and does a little of everything. Not while another thread compresses: Ruby's zlib moves
+  # the bytes of a String without the GVL, and the GC of a child that is forked in between frees them twice (docs/safety.md).
   def fork_child(random)
-    pid = fork do
+    pid = @compressing.synchronize { fork_and_live(random) }
+    Process.wait(pid)
+    raise "a child ended with #{$?.inspect}" unless $?.success?
+  end
+
+  def fork_and_live(random)
+    fork do
       GC.stress = false # whoever set it in the parent is not here to take it back
       Thread.new { at_depth(20) { Array.new(500, &:to_s) } }.join
       %i[allocate_deep raise_deep fibers evaluate collect].each { |act| send(act, random) }
       exit!(RperfPush.running? || @changes.odd? ? 0 : 1)
     end
-    Process.wait(pid)
-    raise "a child ended with #{$?.inspect}" unless $?.success?
   end
 
   def run_program(_random)
