@@ -8,8 +8,9 @@ require "rbconfig"
 #
 #   bin/with-ruby --benchmark 3.4 ruby benchmark/calls.rb [--rounds N] [--only fib,tarai,rdoc] [--tracers none,ruby-prof] [--yjit]
 #
-# Each run is a process of its own; tracers take turns. The time is the CPU time of the process while the program runs, without the
-# start and the end of the tracing, which have columns of their own.
+# "empty hook" is the floor: the VM calls a function of the C library that does nothing, at the same events. No tracer that hears of
+# every call can cost less. Each run is a process of its own; tracers take turns. The time is the CPU time of the process while the
+# program runs, without the start and the end of the tracing, which have columns of their own.
 module Calls
   LIB = File.expand_path("../lib", __dir__)
 
@@ -43,6 +44,16 @@ module Calls
         -> { tree = @trace.data[:tree]; { calls: tree.calls, nodes: tree.nodes.size, bytes: tree.bytes, taken: tree.overhead_ns / 1e9 } }
       end
     RUBY
+    "empty hook" => <<~RUBY,
+      require "fiddle"
+      def start
+        types = [Fiddle::TYPE_VOIDP, -Fiddle::TYPE_INT, Fiddle::TYPE_UINTPTR_T, Fiddle::TYPE_INT]
+        add = Fiddle::Function.new(Fiddle::Handle::DEFAULT["rb_add_event_hook2"], types, Fiddle::TYPE_VOID)
+        raw = 5 # RUBY_EVENT_HOOK_FLAG_SAFE, and _RAW_ARG: the function gets two arguments
+        add.call(Fiddle::Handle::DEFAULT["labs"], OPTIONS[:events], Fiddle::Qnil, raw)
+      end
+      def stop = {}
+    RUBY
     "ruby-prof" => <<~RUBY
       require "ruby-prof"
       def start = @profile = RubyProf::Profile.new(measure_mode: RubyProf::WALL_TIME).tap(&:start)
@@ -53,8 +64,13 @@ module Calls
     RUBY
   }.freeze
 
+  OF_RUBY = 0x8 | 0x10 # RUBY_EVENT_CALL, _RETURN
+  OF_C = 0x20 | 0x40 # RUBY_EVENT_C_CALL, _C_RETURN
+
   CASES = {
-    "none" => ["none", {}], "rperf-push" => ["rperf-push", {}], "rperf-push without C methods" => ["rperf-push", { c_methods: false }],
+    "none" => ["none", {}], "empty hook" => ["empty hook", { events: OF_RUBY | OF_C }], "rperf-push" => ["rperf-push", {}],
+    "empty hook without C methods" => ["empty hook", { events: OF_RUBY }],
+    "rperf-push without C methods" => ["rperf-push", { c_methods: false }],
     "rperf-push with CPU time" => ["rperf-push", { mode: %i[cpu wall] }], "ruby-prof" => ["ruby-prof", {}]
   }.freeze
 

@@ -20,6 +20,7 @@ class Instructions < Benchmark
     RperfPush.start(frequency: 99, mode: %i[cpu wall], engine: :signal, lines: true)
   RUBY
 
+  LABEL_SETS = [10, 1000].freeze
   SPANS = [200, 1200].freeze # in a row: what the first ones take longer falls out of the difference
   # Without the GC, whose turn comes by chance.
   SPANS_PREAMBLE = <<~RUBY
@@ -44,7 +45,21 @@ class Instructions < Benchmark
     table = Table.new("", "instructions", *OWNERS.keys)
     table << ["a GVL release, three hooks", *shares(release)]
     [1, 100, 200].each { |depth| table << ["a capture at depth #{depth}, with lines", *shares(capture(depth))] }
-    ["System calls are counted up to the kernel's door only: see `capture.rb` for what the CPU clock takes.", table, spans].join("\n\n")
+    ["System calls are counted up to the kernel's door only: see `capture.rb` for what the CPU clock takes.",
+     table, labels, spans].join("\n\n")
+  end
+
+  # What a change of labels and the change back execute, without the GC, whose turn comes by chance.
+  def labels
+    table = Table.new("", *LABEL_SETS.map { |sets| "one of #{sets} label sets" })
+    table << ["an empty block under labels", *LABEL_SETS.map { |sets| format("%.0f", relabelling(sets)) }]
+  end
+
+  # @return [Float] instructions of a block, with so many label sets in turn
+  def relabelling(sets)
+    turns = quick? ? 2 * sets : TURNS
+    code = "GC.disable; #{turns}.times { |i| RperfPush.label(endpoint: i % #{sets}) {} }"
+    count("native_with_labels", "lib", code).values.sum.fdiv(turns)
   end
 
   # What `rperf_push/opentelemetry` adds to a span, in the interpreter.

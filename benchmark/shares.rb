@@ -27,14 +27,16 @@ class Shares < Benchmark
     Row["204 labels in turn, 1.5 ms each", { program: :label_sets }, { "the only method" => [:labelled] }]
   ].freeze
   NOT_NAMED = "elsewhere"
+  ALL = "**misplaced in all**"
 
   private
 
   def sections = [explanation, table, load_line].join("\n\n")
 
   def explanation
-    "Share of the program's CPU time in each method, in percent, at #{HZ} Hz. *True* is what the threads' own CPU clocks say; it differs " \
-      "a little from run to run. *Elsewhere*: what is shown at none of the program's methods."
+    "Share of the program's CPU time in each method, at #{HZ} Hz. *True* is what the threads' own CPU clocks say, in percent, the median " \
+      "of all runs. The others are what a profiler shows less what is true in its own run, in percentage points. *Elsewhere*: what is " \
+      "shown at none of the program's methods. *Misplaced in all*: half of the sum of these errors."
   end
 
   def table
@@ -66,12 +68,15 @@ class Shares < Benchmark
   def name_of(peer, row) = "#{peer}: #{row.title}"
 
   def add_rows(table, row, seen)
-    row.acts.each do |act, methods|
-      truth = Statistics.median(seen.map { |one| methods.sum { |name| one.truth(name) } })
-      table << [row.title, act, percent(truth), *seen.map { |one| percent(methods.sum { |name| one.seen(name) }) }]
+    errors = seen.map { |one| row.acts.values.map { |methods| methods.sum { |name| one.errors[name] } } << one.lost }
+    [*row.acts.keys, NOT_NAMED].zip(errors.transpose) do |act, of_each|
+      table << [row.title, act, percent(truth(row.acts.fetch(act, []), seen)), *of_each.map { |error| points(error) }]
     end
-    table << [row.title, NOT_NAMED, percent(0), *seen.map { |one| percent(one.lost) }]
+    table << [row.title, ALL, "", *errors.map { |of_one| percent(of_one.sum(&:abs) / 2) }]
   end
+
+  def truth(methods, seen) = Statistics.median(seen.map { |one| methods.sum { |name| one.truth(name) } })
+  def points(error) = format("%+.1f", error)
 
   def percent(share) = format("%.1f", share)
 end

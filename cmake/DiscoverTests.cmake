@@ -1,5 +1,5 @@
 # discover_tests(TARGET) - registers each TEST of a test program (spec/core/test.h) with CTest, once it is built. Under a
-# launcher, which takes its time to start, the program is one test.
+# launcher or a sanitizer, which takes its time to start, the program is one test.
 #
 # Included by a CMakeLists.txt it defines the function; run as a script after the build it writes the list for CTest.
 
@@ -7,10 +7,14 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(discover_tests_script ${CMAKE_CURRENT_LIST_FILE})
 
   function(discover_tests target)
+    if(NOT RPP_NUMBERS)
+      set(selection --without-numbers)
+    endif()
     set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_tests.cmake)
     add_custom_command(TARGET ${target} POST_BUILD
       COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${target}> -D LIST=${list}
-              -D "LAUNCHER=${RPP_LAUNCHER}" -P ${discover_tests_script}
+              -D WHOLE=${RPP_WHOLE_SUITES} -D "LAUNCHER=${RPP_LAUNCHER}" -D "SELECTION=${selection}"
+              -P ${discover_tests_script}
       VERBATIM)
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${list})
   endfunction()
@@ -19,15 +23,15 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 cmake_path(GET PROGRAM FILENAME suite)
-if(LAUNCHER)
+if(WHOLE OR LAUNCHER)
   list(JOIN LAUNCHER " " launcher)
   file(WRITE ${LIST}
-    "add_test(${suite} ${launcher} [=[${PROGRAM}]=])\n"
+    "add_test(${suite} ${launcher} [=[${PROGRAM}]=] ${SELECTION})\n"
     "set_tests_properties(${suite} PROPERTIES TIMEOUT 900)\n")
   return()
 endif()
 
-execute_process(COMMAND ${PROGRAM} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${PROGRAM} ${SELECTION} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" names "${names}")
 
 set(content "")

@@ -124,11 +124,42 @@ module RperfPush
       Native.labels
     end
 
+    # Counts the stack it is called from: cache misses, retries, bytes sent. Each call counts, in every session that runs; with nothing
+    # running, and in other Ractors, it does nothing.
+    #
+    #   RperfPush.sample                                                  # one of `samples`
+    #   RperfPush.sample(name: :cache_misses, endpoint: "GET /orders")
+    #   RperfPush.sample(payload.bytesize, name: :bytes_sent)
+    #
+    # What cannot be counted raises nothing: `samples_refused` counts it, and the log has one line.
+    #
+    # @param weight [Integer] how many, from 0 on
+    # @param name [Symbol] the value; with {declare} it has a unit, else it is a count. A process has 16 of them at most
+    # @param labels [Hash{Symbol => #to_s}] for this sample only, merged into those of the fiber
+    # @!method sample(weight = 1, name: :samples, **labels)
+    # @return [nil]
+
+    # Gives a value of {sample} its unit, before it is first counted.
+    #
+    #   RperfPush.declare(:bytes_sent, unit: "bytes")
+    #
+    # @param name [Symbol] of letters, digits and _
+    # @param unit [String, Symbol] "count", "bytes", "nanoseconds", or a word of your own
+    # @return [nil]
+    # @raise [ArgumentError] if the name or the unit is none, or the name has another unit
+    def declare(name, unit: "count")
+      Native.declare(name, unit)
+    end
+
     # Profiles on demand, beside the continuous session if that runs. With a block: profiles it and returns its data.
     # It ends with the process; data that {stop} has not returned by then is dropped.
     #
     # @param frequency [Integer] Hz, 1..10,000
-    # @param mode [Symbol, Array<Symbol>] :cpu, :wall, or both: then the weight is CPU time and wall time is under :values
+    # @param mode [Symbol, Array<Symbol>] :cpu, :wall, :alloc (also called :object), :contention, :custom, or several: the weight is the
+    #   first of them, in this order, and the others are under :values. Allocations are :alloc_objects and :alloc_space
+    # @param alloc_interval [Integer, nil] each how many-th allocation is captured; 1: each one. nil: some, at random, and the VM's counter
+    #   is shared out over them
+    # @param class_labels [Boolean] the class of allocated objects is a label, `class`, instead of the leaf frame
     # @param lines [Boolean] frames become [path, label, line]
     # @param aggregate [Boolean] false keeps every capture, under :raw_samples
     # @param defer [Boolean] nothing is sampled, or paid for, outside of {profile} blocks
@@ -146,10 +177,10 @@ module RperfPush
     # @raise [RuntimeError] when it runs already; the first one goes on
     # @raise [ArgumentError]
     def start(frequency: 1000, mode: :cpu, lines: false, aggregate: true, defer: false, engine: :auto, signal: nil, output: nil,
-              format: nil, verbose: false, inherit: :fork, &)
-      engine = OnDemand.engine_of(signal) unless signal.nil?
+              format: nil, verbose: false, inherit: :fork, alloc_interval: nil, class_labels: false, &)
+      engine = Terms.engine_of(signal) unless signal.nil?
       outcome = OnDemand::Outcome.new(output, format, verbose)
-      OnDemand.start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, inherit:, &)
+      OnDemand.start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:, inherit:, &)
     end
 
     # Ends the session that {start} began. If the call is interrupted (Timeout, Thread#raise, ...), the session continues, and
@@ -216,13 +247,13 @@ module RperfPush
     #   data = RperfPush.trace(except: Integer) { work }
     #   puts data[:tree].report(:graph)
     #
-    # @param mode [Symbol, Array<Symbol>] :wall, :cpu (of the process: dear, two system calls for each call), or both
+    # @param mode [Symbol, Array<Symbol>] :wall, :cpu (of the process: dear, two system calls for each call), :alloc (objects), or several
     # @param only [Array, Regexp, Module, String, nil] methods to show: labels, classes or paths; the others' time is their caller's
     # @param except [Array, Regexp, Module, String, nil] methods not to show
     # @param c_methods [Boolean] false: methods written in C are a part of their caller
     # @param blocks [Boolean] true: blocks are nodes of their own, else a part of what calls them
     # @param max_nodes [Integer] chains of calls past this number are counted together, as (other)
-    # @yieldparam trace [CallTrace] has `pause` and `resume`
+    # @yieldparam trace [CallTrace::Control] has `pause` and `resume`
     # @return [Hash] as {stop} returns it, with :calls and :wait in :values, and a {CallTree} under :tree; what an exception leaves behind
     #   is dropped
     # @raise [RuntimeError] when calls are traced already

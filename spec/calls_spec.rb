@@ -66,6 +66,44 @@ RSpec.describe "Tracing calls" do
     expect(simple.callees.find { |callee| callee.target == simple }.total).to eq(nested[1].total)
   end
 
+  it "tells methods of one body apart: made by one block, aliases, in several classes" do
+    made = Class.new do
+      def self.name = "Made"
+      body = proc { |n| n.zero? ? 0 : public_send(:one, n - 1) }
+      define_method(:one, &body)
+      define_method(:two, &body)
+      def plain = 1
+      alias_method :also, :plain
+      alias_method :size, :hash
+    end
+    Object.const_set(:TracedMade, made)
+    bodies = Array.new(2) { |i| Object.const_set("TracedBody#{i}", Class.new { def common = 1 }) }
+    tree = traced do
+      one = made.new
+      one.two(2)
+      3.times { one.plain }
+      2.times { one.also }
+      one.size
+      bodies.each_with_index { |body, i| (i + 1).times { body.new.common } }
+    end
+    counts = calls_of(tree)
+    expect(counts.slice("TracedMade#one", "TracedMade#two", "TracedMade#plain", "TracedMade#also", "Kernel#size"))
+      .to eq("TracedMade#one" => 2, "TracedMade#two" => 1, "TracedMade#plain" => 3, "TracedMade#also" => 2, "Kernel#size" => 1)
+    expect(counts.slice("TracedBody0#common", "TracedBody1#common")).to eq("TracedBody0#common" => 1, "TracedBody1#common" => 2)
+  ensure
+    %i[TracedMade TracedBody0 TracedBody1].each { |name| Object.send(:remove_const, name) }
+  end
+
+  it "takes a module's method for one, in whatever class it runs, and all methods of one object's own class" do
+    words = Module.new { def shout = upcase }
+    Object.const_set(:TracedWords, words)
+    strings = Array.new(3) { "x".dup.extend(words) } << Class.new(String) { include TracedWords }.new("y")
+    tree = traced { strings.each(&:shout) }
+    expect(calls_of(tree)["TracedWords#shout"]).to eq(4)
+  ensure
+    Object.send(:remove_const, :TracedWords)
+  end
+
   it "gives every nanosecond to somebody: own times and what tracing took are the time that passed" do
     tree = traced { 300.times { |i| [i, 1].max.to_s } }
     expect(tree.nodes.sum(&:self) + tree.overhead_ns).to eq(tree.duration_ns)
@@ -78,9 +116,9 @@ RSpec.describe "Tracing calls" do
       require #{random_calls.inspect}
       label = lambda do |tp|
         owner = tp.defined_class
-        next "Refinement#\#{tp.method_id}" if owner.is_a?(Refinement)
+        next "Refinement#\#{tp.callee_id}" if owner.is_a?(Refinement)
 
-        owner.singleton_class? ? "\#{owner.attached_object.is_a?(Module) ? owner.attached_object : owner.attached_object.class}.\#{tp.method_id}" : "\#{owner}#\#{tp.method_id}"
+        owner.singleton_class? ? "\#{owner.attached_object.is_a?(Module) ? owner.attached_object : owner.attached_object.class}.\#{tp.callee_id}" : "\#{owner}#\#{tp.callee_id}"
       end
       plain = ->(text) { text.gsub(/#<(?:Class:)?#?<?([\\w:]+):0x\\h+>+/) { $1 } }
       wrong = (1..100).filter_map do |seed|
@@ -144,6 +182,57 @@ RSpec.describe "Tracing calls" do
     fiber.resume
   end
 
+  it "knows a thread's own stack from those of its fibers, whichever it sees first" do
+    in_fiber = Fiber.new { "a".upcase && Fiber.yield(traced { "b".downcase && Fiber.yield }) }
+    held = Queue.new
+    ready = Queue.new
+    other = Thread.new do
+      Thread.current.name = "other"
+      Fiber.new { ready.push(true) && held.pop && "c".swapcase }.resume
+      "d".capitalize
+    end
+    ready.pop
+    tree = traced do
+      Fiber.new { "a".upcase }.resume
+      held << true
+      other.join
+    end
+    labels = ->(node) { [*(node.target && node.target.label), *node.children.flat_map(&labels)] }
+    below = tree.threads.to_h { |thread| [[thread.name, thread.fibers?], labels[thread.root]] }
+    expect(below[["other", true]]).to include("String#swapcase")
+    expect(below[["other", false]]).to include("String#capitalize")
+    expect(below[["other", false]]).not_to include("String#swapcase")
+    expect(below[["main", true]]).to include("String#upcase")
+    expect(in_fiber).to be_alive
+  end
+
+  it "counts the wait of a fiber in which no method is under way that is traced" do
+    tree = traced(c_methods: false) do
+      fiber = Fiber.new { Fiber.yield || Fiber.yield(1) }
+      fiber.resume
+      sleep 0.1
+      fiber.resume
+      sleep 0.1
+    end
+    fibers = tree.threads.find(&:fibers?).root
+    expect(fibers.total - fibers.self).to be_between(200_000_000, tree.duration_ns)
+    ended = traced(c_methods: false) { Fiber.new { nil }.resume || sleep(0.1) }
+    expect(ended.threads.find(&:fibers?).root.wait).to be < 100_000_000
+  end
+
+  it "names methods of blocks that are under way as those that are called" do
+    made = Class.new do
+      define_method(:outer) { |depth, &block| depth.zero? ? block.call : outer(depth - 1, &block) }
+    end
+    Object.const_set(:TracedOuter, made)
+    tree = made.new.outer(1) { RperfPush.trace { made.new.outer(1) { nil } } }[:tree]
+    expect(tree.methods.map(&:label).grep(/outer/)).to eq(["TracedOuter#outer"])
+    outer = tree.find("TracedOuter#outer").first
+    expect([outer.called, outer.call_trees.map(&:called).sort]).to eq([2, [0, 0, 1, 1]])
+  ensure
+    Object.send(:remove_const, :TracedOuter)
+  end
+
   it "has what is under way as open calls, which are not counted" do
     def outer = RperfPush.trace { 3.times { "x".upcase } }
     tree = outer[:tree]
@@ -169,6 +258,7 @@ RSpec.describe "Tracing calls" do
   it "can be paused and resumed" do
     tree = traced do |trace|
       "a".upcase
+      expect(trace.public_methods(false).sort).to eq(%i[pause resume])
       trace.pause
       "b".upcase
       trace.resume
@@ -192,7 +282,48 @@ RSpec.describe "Tracing calls" do
     expect(tree).to be_full
     expect(tree.find("(other)").sum(&:called)).to be > 60
     expect(tree.nodes.sum(&:self) + tree.overhead_ns).to eq(tree.duration_ns)
-    expect(tree.report(:flat)).to include("(other) has the rest")
+    expect(tree.report(:flat)).to include("Not all chains of calls are told apart: (other) has the rest")
+    expect(tree.losses.size).to eq(1)
+    expect(RperfPush::CallTree.from_h(tree.to_h).losses).to eq(tree.losses)
+  end
+
+  # Before each trace all caches of the VM are filled, which are objects, too.
+  it "counts the objects that each call creates, if asked for" do
+    out, err, status = run_ruby(<<~RUBY)
+      require "json"
+      class Book; end
+      def some(count) = count.times { Book.new }
+      def pair = [Object.new, "a" + "b"]
+      def work
+        some(40)
+        10.times { pair }
+        some(2)
+      end
+      trace = ->(**options) { RperfPush.trace(**options) { work } }
+      before = after = nil
+      3.times do
+        trace.call(mode: :alloc)
+        trace.call(mode: [:wall, :alloc], c_methods: false)
+      end
+      data = trace.call(mode: [:wall, :alloc])
+      tree = data[:tree]
+      of = ->(label) { tree.find(label).first.allocations }
+      plain = trace.call(mode: [:alloc, :wall], c_methods: false)
+      RperfPush.save("#{tmpdir}/objects.json", data)
+      read = RperfPush.load("#{tmpdir}/objects.json")[:tree]
+      print JSON.generate(new: of.call("Class#new"), plus: of.call("String#+"), pair: of.call("Object#pair"), sum: data[:values][:alloc_objects].sum,
+                          units: data[:units], some: plain[:tree].find(/Object#some|Integer#times/).sum(&:allocations), weight: plain[:aggregated_samples].sum { _2 }, mode: plain[:mode],
+                          read: read.find("Class#new").first.allocations, row: read.report(:flat)[/^.*Class#new$/], none: RperfPush.trace { work }[:tree].methods.first.allocations,
+                          heading: read.report(:flat)[/^.*self ms.*$/])
+    RUBY
+    expect(status).to be_success, err
+    seen = JSON.parse(out, symbolize_names: true)
+    # An Array and two texts of each pair are its own, the sum of the texts is that of String#+.
+    expect(seen).to include(new: 52, plus: 10, pair: 30, read: 52, some: 42, mode: %w[alloc wall], none: nil, units: include(alloc_objects: "count"))
+    expect(seen[:sum]).to be_between(92, 100)
+    expect(seen[:weight]).to be_between(92, 100)
+    expect(seen[:heading]).to match(/calls      objects   method/)
+    expect(seen[:row]).to match(/ 52 +52   Class#new/)
   end
 
   it "measures CPU time of the process if asked for" do
@@ -220,9 +351,25 @@ RSpec.describe "Tracing calls" do
     end
   end
 
-  it "gives a tree that tells itself in JSON, whether the program has loaded that or not" do
-    out, err, = run_ruby("tree = RperfPush.trace { [1].each(&:to_s) }[:tree]; text = tree.to_json; print text == JSON.generate(tree.to_h)")
-    expect([out, err]).to eq(["true", ""])
+  it "gives a tree that tells itself in JSON, and loads no library for it" do
+    out, err, = run_ruby("tree = RperfPush.trace { [1].each(&:to_s) }[:tree]; text = tree.to_json; print defined?(JSON).inspect; require 'json'; print text == JSON.generate(tree.to_h)")
+    expect([out, err]).to eq(["niltrue", ""])
+  end
+
+  # Lines of the reports' own code that run, which no clock disturbs.
+  it "takes time and memory for a deep chain as it has calls, not as their square" do
+    def deep(n) = n.zero? ? 0 : deep(n - 1)
+    datas = [400, 800].map { |depth| RperfPush.trace(c_methods: false) { deep(depth) } }
+    lines = datas.map do |data|
+      count = 0
+      TracePoint.new(:line) { count += 1 }.enable { %i[graph callgrind dot].each { |name| data[:tree].report(name) } }
+      count
+    end
+    expect(lines[1]).to be_between(lines[0], 3 * lines[0])
+    require "objspace"
+    frames = datas.first[:aggregated_samples].map(&:first) # of callers none is cut off at 512
+    expect(frames.map(&:size).max).to be_between(400, 512)
+    expect(frames.sum { |one| ObjectSpace.memsize_of(one) }).to be < 100 * frames.size
   end
 
   it "refuses to run twice, and needs a block and arguments that are right" do

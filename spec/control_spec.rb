@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
+require "rperf_push"
 require "rperf_push/control_client"
 require_relative "support/held_port"
 require_relative "support/listening_process"
 
 # Looking into processes from outside: ps, stacks and attach, with real ones.
 RSpec.describe "the control socket" do
+  include Attaching
   include CommandLine
 
   let(:sockets) { "#{tmpdir}/sockets" }
@@ -92,7 +94,7 @@ RSpec.describe "the control socket" do
         puts "ready"
         hash_for_years(999_999_999)
       RUBY
-      document = wait_until("its sample", timeout: 60) { stacks(program).then { |one| one if thread_at(one, "Object#hash_for_years") } }
+      document = wait_until("its sample") { stacks(program).then { |one| one if thread_at(one, "Object#hash_for_years") } }
       expect(document["complete"]).to be(false)
       thread = thread_at(document, "Object#hash_for_years")
       expect(document["why"]).to start_with("thread #{thread["tid"]} keeps the GVL and came to no safepoint")
@@ -100,6 +102,18 @@ RSpec.describe "the control socket" do
       expect(thread["stack"].first.first).to eq("String#crypt")
       expect(thread["stack_age_ns"]).to be_positive
       expect(thread["cpu_permille"]).to be_positive
+    end
+
+    it "says of frames without a name why they have none" do
+      program = listening(<<~'RUBY', profiled: true)
+        def named? = RperfPush.stats.then { |stats| stats[:frames_known] > 3 && stats[:frames_unresolved].zero? }
+        1000.times { "x".hash } until named?
+        puts "ready"
+        "x".crypt("$6$rounds=999999999$abcdefgh")
+      RUBY
+      document = wait_until("its sample") { stacks(program).then { |one| one if thread_at(one, "[not named yet]") } }
+      expect(document["why"]).to end_with("what was first captured after the last safepoint has no name before the next")
+      expect(thread_at(document, "[not named yet]")["stack"].map(&:first).values_at(0, -1)).to eq(["[not named yet]", "<main>"])
     end
 
     it "says what the kernel knows of threads where no safepoint comes and nothing is sampled" do
@@ -132,7 +146,7 @@ RSpec.describe "the control socket" do
         puts "ready"
         gets
       RUBY
-      document = wait_until("all to sleep for long", timeout: 60) do # it naps before
+      document = wait_until("all to sleep for long") do # it naps before
         stacks(program).then { |one| one if !one["complete"] && one["threads"].all? { |thread| thread["for_ns"].to_i > 1_000_000_000 } }
       end
       expect(document["why"]).to match(/no thread ran within \d+ ms: all are blocked/)
@@ -203,7 +217,7 @@ RSpec.describe "the control socket" do
   end
 
   describe "attach" do
-    def report(path, *options) = rperf_push("report", "--format", "table", *options, path).out
+    def report(path, *options) = rperf_push("report", "--collapsed", *options, path).out
 
     [false, true].each do |profiled|
       it "records #{profiled ? "beside the continuous session" : "in a program that only loads rperf_push/control"}" do
@@ -228,7 +242,7 @@ RSpec.describe "the control socket" do
 
     it "goes beside others that are attached, top and live, four at a time" do
       program = listening(BUSY)
-      recording(program, interval_ms: 50) do |live|
+      recording(program, interval_ms: 500) do |live| # which is not read meanwhile: what waits in its socket must not fill it
         recording(program, mode: "cpu") do |top|
           both = %w[one two].map { |name| Thread.new { command("attach", program.pid.to_s, "--seconds", "1", "-o", "#{tmpdir}/#{name}.json") } }
           expect(both.map { |one| one.value.err }).to eq(%w[one two].map { |name| "rperf-push: wrote #{tmpdir}/#{name}.json\n" })
@@ -252,7 +266,7 @@ RSpec.describe "the control socket" do
       counts = -> { client_of(program).ask("ps").values_at("windows_sealed", "frames_dropped") }
       clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
       recording(program, interval_ms: 50, frequency: 999) do
-        dropped = wait_until("24 windows within three seconds", timeout: 60) do
+        dropped = wait_until("24 windows within three seconds") do
           began, (windows, before) = clock.call, counts.call
           sleep 2
           after = counts.call
@@ -266,10 +280,21 @@ RSpec.describe "the control socket" do
       program = listening(BUSY)
       client = client_of(program)
       client.connect("record") { |stream| expect(stream.read.first).to eq(:document) }
-      wait_until("another session") do
-        client.connect("record") { |stream| stream.read.first == :document }
-      rescue RperfPush::ControlClient::Refused
-        nil
+      wait_for_another_session(client)
+    end
+
+    # A job of theirs takes all others along that wait just then. Once the peer has gone, nobody asks again for what it leaves.
+    it "ends so beside other Ractors, too, which come to its jobs" do
+      program = listening(<<~RUBY)
+        $VERBOSE = nil
+        Array.new(2) { Ractor.new { loop { 5.times { File.open("/dev/null") }; GC.start(full_mark: rand(10).zero?) } } }
+        puts "ready"
+        loop { sleep 0.001 }
+      RUBY
+      client = client_of(program)
+      20.times do
+        client.connect("record") { |stream| expect(stream.read(timeout: 60).first).to eq(:document) }
+        wait_until("its end") { client.ask("ps")["engine"].nil? }
       end
     end
 
@@ -287,6 +312,87 @@ RSpec.describe "the control socket" do
       expect(report("#{tmpdir}/out.json")).to include("Shop#search")
     end
 
+    it "traces every call of a running process, and leaves nothing behind" do
+      program = listening(BUSY)
+      stream_of = ->(ended) { [ended.out, ended.err, ended.status] }
+      path = "#{tmpdir}/calls.json"
+      2.times { expect(stream_of[command("attach", program.pid.to_s, "--trace", "--seconds", "0.5", "-o", path)]).to eq(["", "rperf-push: wrote #{path}\n", 0]) }
+      tree = RperfPush.load(path)[:tree]
+      search, hashes = tree.find("Shop#search").first, tree.find("String#hash").first
+      # The first one may have been under way, and the last one may be.
+      expect(hashes.called).to be_between((search.called - 1) * 1000, (search.called + 1) * 1000)
+      expect(search.called).to be > 1
+      expect(tree.duration_ns).to be > 500_000_000
+      expect(tree.losses).to eq([])
+      waiting = tree.find("Shop#wait").first
+      expect([waiting.called, waiting.total]).to match([0, be_between(500_000_000, tree.duration_ns)])
+      wait_until("the tracing thread to end") { stacks(program).then { |now| now["threads"].size == 3 && thread_at(now, "Shop#search") } }
+      %w[callgrind.out.a a.pb.gz].each { |name| expect(command("attach", program.pid.to_s, "--trace", "-s", "0.1", "-o", "#{tmpdir}/#{name}").status).to eq(0) }
+      expect(File.read("#{tmpdir}/callgrind.out.a")).to include("Shop#search")
+      expect(report("#{tmpdir}/a.pb.gz", "--value", "calls")).to include("String#hash")
+    end
+
+    it "traces the methods that are asked for" do
+      program = listening(BUSY)
+      path = "#{tmpdir}/calls.json"
+      traced = lambda do |*options|
+        ended = command("attach", program.pid.to_s, "--trace", "-m", "wall", "--seconds", "0.3", "-o", path, *options)
+        expect([ended.err, ended.status]).to eq(["rperf-push: wrote #{path}\n", 0])
+        RperfPush.load(path)[:tree].methods.map(&:label)
+      end
+      expect(traced.call("--only", "Shop#search", "--only", "String#hash")).to contain_exactly("Shop#search", "String#hash")
+      expect(traced.call("--except", "String#hash", "--except", "Käse %25")).to include("Shop#search").and(satisfy { |labels| !labels.include?("String#hash") })
+      expect(command("attach", program.pid.to_s, "--trace", *%w[a b c d e f].flat_map { |one| ["--only", one] }).err).to include("takes 5 patterns")
+      expect(command("attach", program.pid.to_s, "--trace", "--only", "ä" * 60).err).to include("a pattern of methods is empty, or too long")
+    end
+
+    it "traces for one at a time, and ends where the peer goes" do
+      program = listening(BUSY)
+      client = client_of(program)
+      refused = ->(**arguments) { client.connect("trace", **arguments) { |stream| stream.read(timeout: 60) } && nil rescue $!.message }
+      client.connect("trace") do |stream|
+        expect(stream.read(timeout: 60)).to eq([:document, { "tracing" => true }])
+        expect(refused.call).to eq("calls are traced from outside already")
+      end
+      expect(wait_until("the other to have let go") { client.connect("trace") { |stream| stream.read(timeout: 60) } rescue nil }.first).to eq(:document)
+      expect(refused.call(max_nodes: 0)).to match(/\Acalls are|\Atrace takes max_nodes=1\.\.200000 c_methods=0\|1 blocks=0\|1 only=PATTERN except=PATTERN\z/)
+      wait_until("the thread to end") { stacks(program)["threads"].size == 3 }
+      expect(refused.call(max_nodes: 0)).to start_with("trace takes max_nodes=1..200000")
+      %w[cpu alloc wall,alloc cpu,wall].each do |mode|
+        expect(command("attach", program.pid.to_s, "--trace", "-m", mode, "-s", "0.1", "-o", "#{tmpdir}/none").err)
+          .to eq("rperf-push: attach: --trace measures wall time, got -m #{mode}\n")
+      end
+    end
+
+    it "forgets a trace that has not begun when the peer goes, also where no safepoint comes" do
+      client = client_of(program = listening("puts 'ready'\nsleep"))
+      wait_until("it to sleep") { !stacks(program)["complete"] }
+      refusal = ->(**arguments) { client.connect("trace", **arguments) { |stream| stream.read(timeout: 0.2) } && nil rescue $!.message }
+      client.connect("trace") { wait_until("it to be noticed") { refusal.call(max_nodes: 0)&.start_with?("calls are") } }
+      wait_until("it to be forgotten") { refusal.call(max_nodes: 0)&.start_with?("trace takes") }
+    end
+
+    it "ends a trace whose code is gone, or whose thread is killed" do
+      program = listening(<<~RUBY)
+        there = RperfPush::Native.send(:remove_const, :LIB_DIR)
+        RperfPush::Native::LIB_DIR = "/gone"
+        Thread.new do
+          $stdin.gets
+          RperfPush::Native.send(:remove_const, :LIB_DIR)
+          RperfPush::Native::LIB_DIR = there
+          puts "there"
+          loop { Thread.list.each { |thread| thread.kill if thread.name == "rperf-push trace" } && sleep(0.001) }
+        end
+        puts "ready"
+        loop { sleep 0.001 }
+      RUBY
+      ends = -> { client_of(program).connect("trace") { |stream| nil until stream.read(timeout: 60).first == :nothing } }
+      expect(&ends).to raise_error(RperfPush::ControlClient::Refused, %r{-- /gone/rperf_push/call_attachment})
+      program.say("bring it back")
+      expect(program.line).to eq("there")
+      expect(&ends).to raise_error(RperfPush::ControlClient::Refused, /the process has gone, or/)
+    end
+
     it "goes beside the program's own session on demand" do
       program = listening(<<~RUBY)
         #{WORK}
@@ -298,7 +404,7 @@ RSpec.describe "the control socket" do
         expect(stream.read.first).to eq(:document)
         program.say("start")
         expect(program.line).to eq("started")
-        3.times { expect(wait_until("a window", timeout: 60) { stream.read.then { |kind,| kind unless kind == :nothing } }).to eq(:profile) }
+        3.times { expect(wait_until("a window") { stream.read.then { |kind,| kind unless kind == :nothing } }).to eq(:profile) }
         program.say("stop")
         expect(program.line).to eq("true")
         stream.finish
@@ -309,7 +415,7 @@ RSpec.describe "the control socket" do
     it "says what it does not understand before anything begins" do
       expect(command("attach").err).to eq("rperf-push: attach needs the pid of a process; rperf-push ps lists them\n")
       expect(command("attach", "1x").err).to eq("rperf-push: attach: \"1x\" is no pid\n")
-      expect(command("attach", "-m", "gpu", "1").err).to eq("rperf-push: attach: mode must be cpu, wall or cpu,wall, got gpu\n")
+      expect(command("attach", "-m", "gpu", "1").err).to eq("rperf-push: attach: mode must be cpu, wall, alloc, contention, custom or several as cpu,wall,alloc,contention,custom, got gpu\n")
       expect(command("attach", "--seconds", "0", "1").err).to eq("rperf-push: attach: seconds must be a number above 0, got 0\n")
     end
   end
@@ -387,9 +493,9 @@ RSpec.describe "the control socket" do
     log = "#{tmpdir}/puma.log"
     pid = Process.spawn({ "RPERF_PUSH_CONTROL_SOCKET" => sockets }, RbConfig.ruby, "-I", RubyProgram::LIB, "-S", "puma", "-b", "tcp://127.0.0.1:#{server}",
                         "-t", "3:3", "#{tmpdir}/config.ru", out: log, err: log)
-    wait_until("Puma", timeout: 60) { TCPSocket.new("127.0.0.1", server.number).close || true rescue nil }
+    wait_until("Puma") { TCPSocket.new("127.0.0.1", server.number).close || true rescue nil }
     stuck = TCPSocket.new("127.0.0.1", server.number).tap { |socket| socket.write("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n") }
-    document = wait_until("the regexp", timeout: 60) do
+    document = wait_until("the regexp") do
       found = RperfPush::ControlClient.new("#{sockets}/#{pid}.sock").ask("stacks")
       found if found["threads"].any? { |one| one["stack"].any? { |name, _, line| name == "String#match" && line.zero? } }
     end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "socket"
+
 # The example shop under load, in the worlds that it may run in.
 RSpec.describe "The demo" do
   demo = File.expand_path("../examples/demo.rb", __dir__)
@@ -26,6 +28,22 @@ RSpec.describe "The demo" do
     expect([status.exitstatus, err]).to eq([0, ""]), "#{err}#{shop_log}"
     expect(out).to match(/^Served \d+ requests, .* 0 errors$/).and match(/#{times}  Product#\w+$/)
       .and match(%r{#{times}  app/views/products/\w+\.html\.erb$}).and match(%r{ GET /books/:id\(/:title\)$})
+  end
+
+  it "counts an answer that is none as an error of the shop, and goes on visiting" do
+    server = TCPServer.new("127.0.0.1", 0)
+    answering = Thread.new do
+      loop { server.accept.then { |client| client.gets && client.write("HTTP/1.1\r\n\r\n") && client.close } }
+    rescue IOError, SystemCallError
+      nil # the end
+    end
+    load = File.expand_path("../examples/shop/load.rb", __dir__)
+    out, err, status = run_program([RbConfig.ruby, load, "http://127.0.0.1:#{server.addr[1]}", "--seconds", "0.5", "--clients", "2", "--json"])
+    expect([status.exitstatus, err]).to eq([0, ""])
+    expect(JSON.parse(out)).to include("requests" => 0, "error_kinds" => include("Net::HTTPBadResponse" => be > 1))
+  ensure
+    server.close
+    answering.join
   end
 
   it "fails and says so when requests do" do

@@ -12,11 +12,7 @@ RSpec.describe "A profiled process" do
 
   let(:service) { "fork-#{SecureRandom.hex(4)}" }
 
-  prelude = <<~'RUBY'
-    def burn
-      till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.12
-      nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
-    end
+  prelude = Burning::CODE + <<~'RUBY'
     def before_work = burn
     def parent_work = burn
     def child_work = burn
@@ -39,7 +35,9 @@ RSpec.describe "A profiled process" do
             **env.to_h { |option, value| ["RPERF_PUSH_#{option.upcase}", value.to_s] } }
     @out, err, status = run_ruby([before, prelude, code].join("\n"), env:, timeout: 180)
     expect(status).to be_success, err
-    expect(err.lines.grep_v(/\A\[rperf-push\] upload to pyroscope failed: no answer/)).to be_empty, err
+    # Where a server hangs, a shutdown may end before the last window was sent; and a machine may have no turn for a program for seconds.
+    allowed = ["upload to pyroscope failed: no answer", "the shutdown timeout of 0.5 s passed", "no sample came for", "samples come again"]
+    expect(err.lines.grep_v(/\A\[rperf-push\] (?:#{Regexp.union(allowed)})/)).to be_empty, err
     said
   end
 
@@ -151,7 +149,7 @@ RSpec.describe "A profiled process" do
   end
 
   it "may have children that leave with exit!, and then they send nothing" do
-    pids = run(<<~'RUBY')
+    pids = run(<<~'RUBY', upload_interval: 1800)
       Process.wait(fork { say :child; child_work; exit!(7) })
       print $?.exitstatus
       parent_work

@@ -7,11 +7,12 @@ require "rperf_push/version"
 require_relative "support/pprof_profile"
 
 # The gem as it is packed and installed, in a copy of the checkout and without what Bundler has put into the environment.
-# Optimizing the code takes long, and shows nothing here.
+# Optimizing the code and describing it to a debugger take long, and show nothing here.
 RSpec.describe "The gem" do
   root = File.expand_path("..", __dir__)
   unset = ENV.keys.grep(/\A(?:BUNDLER?_|GEM_|RUBY|RPERF_PUSH_|PYROSCOPE_)/).to_h { |name| [name, nil] }
-  clean = { **unset, "MAKEFLAGS" => "-j#{Etc.nprocessors} optflags=-O0" }
+  fast = { "MAKEFLAGS" => "-j#{Etc.nprocessors} optflags=-O0 debugflags=-g0" }
+  clean = { **unset, **fast }
 
   before(:context) do
     @folder = Dir.mktmpdir("rperf-push-gem-")
@@ -78,13 +79,12 @@ RSpec.describe "The gem" do
     expect(profile("-rbundler/setup", env: home).lines).to all(start_with("#{tmpdir}/home/"))
   end
 
-  # The page is built elsewhere; it takes npm long. The optimizer's work would take a minute more.
-  def pack_native
+  # The page is built elsewhere; it takes npm long.
+  define_method(:pack_native) do
     FileUtils.mkdir_p("#{@copy}/tmp")
     FileUtils.cp_r("#{File.dirname(__dir__)}/tmp/page", "#{@copy}/tmp/page", preserve: true)
     platform = "#{RbConfig::CONFIG["host_cpu"]}-linux-gnu"
-    env = { "MAKEFLAGS" => "-j#{Etc.nprocessors} optflags=-O0" }
-    out, err, status = run_program([RbConfig.ruby, "-S", "rake", "gem:native[#{platform}]"], env:, chdir: @copy, timeout: 600)
+    out, err, status = run_program([RbConfig.ruby, "-S", "rake", "gem:native[#{platform}]"], env: fast, chdir: @copy, timeout: 600)
     expect(status).to be_success, out + err
     Dir["#{@copy}/pkg/rperf-push-#{RperfPush::VERSION}-#{platform}.gem"].fetch(0)
   end

@@ -16,7 +16,8 @@ RSpec.describe "Walks of stacks" do
         #{code}
       end
     RUBY
-    run_program(command, env: { "RPERF_PUSH_TESTING_BREAK" => broken, "RPERF_PUSH_TESTING_HZ" => "1000", **env })
+    # Since Ruby 4.0 fiddle is a gem that comes with Ruby. No bundle here has it.
+    run_program(command, env: { **RubyProgram::WITHOUT_GEMS, "RPERF_PUSH_TESTING_BREAK" => broken, "RPERF_PUSH_TESTING_HZ" => "1000", **env })
   end
 
   context "when they read what is not there" do

@@ -39,16 +39,8 @@ RSpec.describe "Rails" do
     require "rack/mock"
   RUBY
 
-  application = <<~'RUBY'
-    class Shop < Rails::Application
-      config.load_defaults Rails::VERSION::STRING.to_f
-      config.eager_load = false
-      config.secret_key_base = "x" * 40
-      config.hosts.clear
-      config.logger = Logger.new(nil)
-      config.root = ENV.fetch("SHOP_ROOT")
-      initializer("profiling") { RperfPush.configure }
-    end
+  application = RailsShop::CODE + <<~'RUBY'
+    Shop.initializer("profiling") { RperfPush.configure }
     module Admin
       class UsersController < ActionController::Base
         before_action { $before = RperfPush.labels.dup }

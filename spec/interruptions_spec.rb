@@ -242,6 +242,22 @@ RSpec.describe "A call that is interrupted" do
     expect(seen).to include(flushed: false, waited: be_between(0.95, 30), ended: be_between(0.45, 30), trapped: be > 1)
   end
 
+  it "loses no window when nothing is thrown" do
+    out, err, status = run_ruby(<<~RUBY)
+      #{prelude}
+      trap("USR2") { nil }
+      Thread.new { loop { Process.kill(:USR2, $$); sleep 0.0005 } }
+      100.times do
+        RperfPush.configure! { |config| config.directory, config.upload_interval, config.shutdown_timeout = #{tmpdir.inspect}, 3600, 60 }
+        work
+        RperfPush.shutdown
+      end
+      puts RperfPush.stats.values_at(:payloads_sealed, :payloads_delivered)
+    RUBY
+    expect(status).to be_success, err
+    expect([err, out.split]).to eq(["", %w[100 100]])
+  end
+
   it "at the exit ends it at once, and says what was lost" do
     out, err, = run_ruby(<<~RUBY)
       #{prelude}

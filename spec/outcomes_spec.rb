@@ -71,6 +71,15 @@ RSpec.describe "With outcome_labels" do
     expect(rows.uniq.size).to eq(rows.size)
   end
 
+  it "samples that differ in hidden frames only are summed" do
+    run_requests(<<~'RUBY')
+      nap = -> { sleep(0.03) }
+      2.times { |turn| turn.zero? ? RperfPush::Inheritance.ending(&nap) : RperfPush::Outcome.follow({}, :e, &nap) }
+    RUBY
+    naps = windows.flat_map(&:samples).select { |sample| sample.stack.first.name == "Kernel#sleep" && sample.labels["gvl_state"] == "blocked" && sample.numbers.any? }
+    expect(naps.map { |sample| sample.values.last / 1_000_000 }).to match([be_between(60, 5000)])
+  end
+
   it "a request that runs on has its outcome in the windows that are open at its end" do
     run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 3600)
       def early = (sleep(0.03); RperfPush.flush; in_time)
@@ -110,6 +119,46 @@ RSpec.describe "With outcome_labels" do
       puts JSON.generate(sets.map { |labels| labels.slice(:status, :slow) }.uniq)
     RUBY
     expect(JSON.parse(out)).to eq([{ "status" => "5xx", "slow" => "false" }])
+  end
+
+  it "say what slow requests allocate" do
+    out = run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 0.1)
+      class Book; end
+      class Page; end
+      def quick = (10.times { Page.new }; answer(200))
+      def lazy = (30.times { Book.new }; sleep(0.12); answer(200))
+      RperfPush.start(mode: :alloc, alloc_interval: 1)
+      5.times { get(:quick) }
+      2.times { get(:lazy) }
+      data = RperfPush.stop
+      sums = data[:aggregated_samples].each_with_object(Hash.new(0)) do |(frames, objects, _, set), all|
+        all[[frames[0][1], *data[:label_sets][set].values_at(:endpoint, :status, :slow)].join(" ")] += objects if frames[0][1].match?(/Book|Page/)
+      end
+      puts JSON.generate(sums)
+    RUBY
+    expect(JSON.parse(out)).to eq("Page GET /quick 2xx false" => 50, "Book GET /lazy 2xx true" => 60)
+  end
+
+  it "go with draws of allocations, contention and what the program counts to the server" do
+    run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 0.05, mode: "cpu,wall,alloc,contention")
+      class Book; end
+      LOCK = Mutex.new
+      def now = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+      def lazy
+        finish = now + 0.7
+        1000.times { Book.new } while now < finish
+        RperfPush.sample(3, name: :retries)
+        other = Thread.new { LOCK.synchronize { sleep(0.1) } }
+        Thread.pass until LOCK.locked?
+        LOCK.synchronize { answer(200) }.tap { other.join }
+      end
+      get(:lazy)
+    RUBY
+    samples = windows.flat_map { |window| window.samples.map { |sample| [sample, window.sample_types.map(&:first).zip(sample.values).to_h] } }
+    labels = ->(&chosen) { samples.filter_map { |sample, values| sample.labels.values_at("status", "slow") if chosen.call(sample, values) }.uniq }
+    expect(labels.call { |sample, values| values["alloc_objects"].positive? && sample.stack.first.name == "Book" }).to eq([%w[2xx true]])
+    expect(labels.call { |sample, values| values["delay"].positive? && sample.stack.any? { |frame| frame.name == "Object#lazy" } }).to eq([%w[2xx true]])
+    expect(labels.call { |_, values| values["retries"].positive? }).to eq([%w[2xx true]])
   end
 
   it "there are none by default" do

@@ -23,7 +23,7 @@ RSpec.describe "An unreliable backend" do
   end
 
   # Statistics, once they are as the block wants them.
-  def wait_for_stats(what, timeout: 60)
+  def wait_for_stats(what, timeout: 120)
     wait_until(what, timeout:, interval: 0.1) { app.stats.then { |stats| stats if yield stats } }
   end
 
@@ -31,12 +31,18 @@ RSpec.describe "An unreliable backend" do
 
   # Nothing is sampled any more, all is sent: the books can be closed.
   def close_books
-    expect(app.run("RperfPush.flush(timeout: 20)")).to be(true), app.log
+    expect(app.flush).to be(true), app.log
     app.run("RperfPush.shutdown")
     app.stats
   end
 
   def dropped(stats) = stats.sum { |name, count| name.start_with?("payloads_dropped_") ? count : 0 }
+
+  def expect_all_delivered
+    stats = close_books
+    expect(stats).to include("payloads_delivered" => stats["payloads_sealed"])
+    expect_all_there(stats)
+  end
 
   # What the server has is what was encoded, and each window once.
   def expect_all_there(stats, kept: pyroscope.accepted)
@@ -77,9 +83,7 @@ RSpec.describe "An unreliable backend" do
       expect(app.slowest_request).to be < 2.5
 
       pyroscope.fault
-      stats = close_books
-      expect(stats).to include("payloads_delivered" => stats["payloads_sealed"])
-      expect_all_there(stats)
+      expect_all_delivered
     end
   end
 
@@ -99,9 +103,7 @@ RSpec.describe "An unreliable backend" do
     expect(app.slowest_request).to be < 2.5
 
     pyroscope.fault
-    stats = close_books
-    expect(stats).to include("payloads_delivered" => stats["payloads_sealed"])
-    expect_all_there(stats)
+    expect_all_delivered
   end
 
   # It may be the profile that breaks the server. Each flush is worth a try.
@@ -171,7 +173,7 @@ RSpec.describe "An unreliable backend" do
       expect(stats["queue_bytes"]).to be_between(1, 3000)
 
       pyroscope.fault
-      app.run("RperfPush.flush(timeout: 20)") # false if the window that it closes pushes another one out
+      app.flush # false if the window that it closes pushes another one out
       stats = close_books
       expect(dropped(stats)).to eq(stats["payloads_dropped_queue_full"])
       expect(stats["payloads_delivered"] + dropped(stats)).to eq(stats["payloads_sealed"])

@@ -35,6 +35,9 @@ RSpec.describe "The signatures" do
     RperfPush.stats
     RperfPush.label(step: 1)
     RperfPush.label(task: "one") { RperfPush.labels }
+    RperfPush.declare(:bytes_sent, unit: "bytes")
+    RperfPush.sample
+    RperfPush.sample(2, name: :bytes_sent, endpoint: "GET /")
     RperfPush.flush(timeout: 5)
     RperfPush.start(frequency: 100, mode: %i[cpu wall]) { nil }
     RperfPush.start(mode: :wall, lines: true, aggregate: false, defer: true, engine: :safepoint)
@@ -42,6 +45,9 @@ RSpec.describe "The signatures" do
     RperfPush.snapshot
     RperfPush.snapshot(clear: true)
     2.times { RperfPush.stop }
+    tree = RperfPush.trace(mode: %i[wall alloc]) { [1].each { |one| one.to_s } }[:tree]
+    tree.allocations?
+    [*tree.nodes, *tree.methods, *tree.methods.flat_map(&:callees)].each(&:allocations)
     RperfPush::RackMiddleware.new(->(_) { [200, {}, []] }, label: :raw).call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/" })
     RperfPush::RackMiddleware.new(->(_) { [200, {}, []] }, label_key: :route, label: ->(_) { "x" }).call({})
     viewer = RperfPush::Viewer.new(nil, path: "", max_snapshots: 2, allow: ->(_) { true })
@@ -59,7 +65,7 @@ RSpec.describe "The signatures" do
   RUBY
 
   # Public to the gem's own files only.
-  let(:internal) { %i[given over defaults log_error own_mistakes usable_logger command help in_utf8 reason begin_in_child] }
+  let(:internal) { %i[given over defaults log_error own_mistakes usable_logger command help in_utf8 parsing reason begin_in_child] }
 
   def rbs(*arguments) = run_program([Gem.bin_path("rbs", "rbs"), *arguments].unshift(RbConfig.ruby))
 
@@ -69,7 +75,7 @@ RSpec.describe "The signatures" do
             "RBS_TEST_LOGLEVEL" => "fatal" }
     File.write("#{tmpdir}/calls.rb", calls)
     run_program([RbConfig.ruby, "-I", RubyProgram::LIB, "-r", "rbs/test/setup", "-r", "rperf_push", "#{tmpdir}/calls.rb", tmpdir],
-                env:, timeout: 60)
+                env:)
   end
 
   def declared(methods, name) = methods.select { |_, method| method.defs.any? { |one| one.implemented_in&.to_s == name } }.keys
@@ -86,7 +92,9 @@ RSpec.describe "The signatures" do
     end
   end
 
-  [RperfPush::Configuration, RperfPush::ConfigurationError, RperfPush::RackMiddleware, RperfPush::Viewer].each do |klass|
+  tree = RperfPush::CallTree
+  [RperfPush::Configuration, RperfPush::ConfigurationError, RperfPush::RackMiddleware, RperfPush::Viewer,
+   tree, tree::ThreadRoot, tree::MethodInfo, tree::Relation, tree::Node].each do |klass|
     it "have every method of #{klass}, and no other" do
       methods = builder.build_instance(RBS::TypeName.parse("::#{klass}")).methods
       expect(declared(methods, "::#{klass}") - [:initialize]).to match_array(klass.public_instance_methods(false) - internal)

@@ -1,6 +1,14 @@
 # frozen_string_literal: true
 
+# What specs use of the standard library: examples come in random order, so none may rely on what another one has loaded.
+require "fileutils"
 require "json"
+require "net/http"
+require "pathname"
+require "socket"
+require "timeout"
+require "uri"
+require "zlib"
 require_relative "../lib/rperf_push/git"
 Dir[File.join(__dir__, "support", "helpers", "*.rb")].each { |file| require file }
 

@@ -44,13 +44,16 @@ RSpec.describe RperfPush::Tags do
   it "asks git where the environment does not know, and is quiet where there is none" do
     expect(commit(directory: tmpdir)).to eq({})
     git = ->(*arguments) { system("git", "-C", tmpdir, *arguments, out: File::NULL, err: File::NULL, exception: true) }
-    git.call("init")
+    git.call("init", "-b", "master")
     git.call("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "x")
     git.call("remote", "add", "origin", "git@github.com:shop/app.git")
     known = { service_git_ref: /\A\h{40}\z/, service_repository: "https://github.com/shop/app" }
     expect(commit(directory: tmpdir)).to match(known)
     FileUtils.mkdir_p("#{tmpdir}/apps/shop")
     expect(commit(directory: "#{tmpdir}/apps/shop")).to match(known.merge(service_root_path: "apps/shop"))
+    expect(RperfPush::Git.meta({ "GITHUB_SHA" => "master" }, tmpdir)).to include(sha: "master", subject: "x")
+    expect(RperfPush::Git.meta({ "GITHUB_SHA" => "--output=#{tmpdir}/written" }, tmpdir)).to eq(sha: "--output=#{tmpdir}/written")
+    expect(File.exist?("#{tmpdir}/written")).to be(false)
   end
 
   it "is fit for config.tags" do

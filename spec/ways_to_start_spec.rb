@@ -67,6 +67,43 @@ RSpec.describe "The gem, loaded" do
     expect(methods_seen).to include("Object#way_work")
   end
 
+  loaded_already = "rperf_push is loaded already in this process: it profiles the code of every Ruby::Box, so require it in one of them only"
+
+  it "is the only one of its process: a copy of its library, with variables of its own, says so" do
+    out, err, status = run_in("-e", <<~'RUBY')
+      library = $LOADED_FEATURES.grep(%r{rperf_push/[^/]+/rperf_push\.\w+\z}).fetch(0)
+      copy = "#{ENV.fetch("FOLDER")}/rperf_push#{File.extname(library)}"
+      File.binwrite(copy, File.binread(library))
+      RperfPush.configure! { |config| config.directory = ENV.fetch("FOLDER") }
+      begin
+        require copy
+      rescue LoadError => e
+        puts e.message
+      end
+      p RperfPush.running?, ENV.instance_variables
+    RUBY
+    expect([out.lines(chomp: true), err, status.exitstatus]).to eq([[loaded_already, "true", "[]"], "", 0])
+  end
+
+  it "profiles what all boxes do, and says in a second Ruby::Box that it does" do
+    skip "this Ruby has no boxes" unless defined?(Ruby::Box)
+    File.write("#{tmpdir}/boxed.rb", "#{program.lines[1..-2].join.gsub("way_work", "boxed_work")}boxed_work\n")
+    out, err, status = run_in("-W:no-experimental", "-e", <<~RUBY, env: { "RUBY_BOX" => "1" })
+      #{program}
+      box = Ruby::Box.new
+      begin
+        box.require("rperf_push")
+      rescue LoadError => e
+        puts e.message
+      end
+      box.require("#{tmpdir}/boxed.rb")
+      p RperfPush.running?
+    RUBY
+    expect(status).to be_success, err
+    expect(out.lines(chomp: true)).to eq([loaded_already, "true"])
+    expect(methods_seen).to include("Object#way_work", "Object#boxed_work")
+  end
+
   it "costs no thread, descriptor or file when it is off" do
     out, err, status = run_in("-e", <<~'RUBY', env: { "RPERF_PUSH_ENABLED" => "false" })
       now = -> { %w[task fd].map { |kind| Dir.children("/proc/self/#{kind}").size } }

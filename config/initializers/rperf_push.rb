@@ -38,7 +38,7 @@ RperfPush.configure do |config| # rubocop:disable Style/SymbolProc -- to be fill
 
   # --- sampling ---
 
-  # CPU time, wall time, or both in one run
+  # CPU time, wall time, allocations (:alloc), :contention, :custom, or several of them in one run
   # config.mode = [:cpu, :wall]
 
   # Samples per second for each busy thread, 1 to 1000
@@ -56,7 +56,7 @@ RperfPush.configure do |config| # rubocop:disable Style/SymbolProc -- to be fill
   # The share of one core that the profiler may use in application threads; above it, it samples less often
   # config.overhead_limit = 0.01
 
-  # The Unix socket for rperf-push ps, stacks, top and attach: :auto is one of this user's own; or a path, or false
+  # The Unix socket for rperf-push ps, stacks, top, live and attach: :auto is one of this user's own; or a path, or false
   # config.control_socket = :auto
 
   # --- labels of samples ---
@@ -69,6 +69,9 @@ RperfPush.configure do |config| # rubocop:disable Style/SymbolProc -- to be fill
 
   # Labels that are never sent
   # config.label_deny = []
+
+  # Classes of allocated objects as the label class, instead of leaf frames
+  # config.class_labels = false
 
   # Labels samples of a request with how it ended: status ("2xx" to "5xx") and slow ("true", "false")
   # config.outcome_labels = false

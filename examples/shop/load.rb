@@ -66,7 +66,7 @@ class Client
     answer = http.request(@visits.any(@random))
     @latencies << (now - started)
     @errors["status #{answer.code}"] += 1 if answer.code.to_i >= 400
-  rescue SystemCallError, IOError, Timeout::Error, Net::ProtocolError => e
+  rescue SystemCallError, SocketError, IOError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError => e
     @errors[e.class.name] += 1
     @http = nil
     sleep(0.05) # a server that is gone is not asked in a tight loop

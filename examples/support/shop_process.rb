@@ -29,7 +29,8 @@ class ShopProcess
   def serve(seconds:, clients:)
     options = ["--seconds", seconds.to_s, "--clients", clients.to_s, "--json", *load_options]
     result = IO.popen([RbConfig.ruby, File.join(SHOP, "load.rb"), @url, *options], external_encoding: Encoding::UTF_8, &:read)
-    raise Failed, "the load generator failed" unless Process.last_status.success?
+    status = Process.last_status
+    raise Failed, "the load generator failed (#{status}); the shop said last:\n#{log.lines.last(15).join}" unless status.success?
 
     JSON.parse(result, symbolize_names: true)
   end

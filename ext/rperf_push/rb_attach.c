@@ -25,10 +25,10 @@
 #define WINDOW_MAX_BYTES  (15u * 1024u * 1024u)
 #define ROTATE_BUDGET_NS  (2 * RPP_NS_PER_MS)
 #define NAMES_BUDGET_NS   (5 * RPP_NS_PER_MS)
-#define LAST_WINDOW_NS    (8 * RPP_NS_PER_S) /* it is waited for; longer than a window waits for names */
+#define LAST_WINDOW_NS    (8 * RPP_NS_PER_S) /* how long we wait for it; a window waits less for names */
 #define END_PATIENCE_NS   (RPP_NS_PER_S)
 
-/* What comes next: the job attaches, cuts and detaches; the server ends it. */
+/* The job takes a session from one stage to the next; the server asks for the end. */
 typedef enum stage { TO_ATTACH, ATTACHED, TO_CUT, CUT, DETACHED } stage;
 
 typedef struct attach {
@@ -40,11 +40,11 @@ typedef struct attach {
     unsigned mode;
     uint32_t frequency;
     _Atomic int stage;
-    _Atomic bool closed; /* the peer has gone */
+    _Atomic bool closed; /* the peer is gone */
     pthread_mutex_t greeting;
-    bool greeted;       /* under the lock: the first window may be earlier than the server's next look */
-    uint64_t finish_ns; /* the server's: when the peer had seen enough */
-    bool cutting;       /* the job's */
+    bool greeted;       /* under the lock, because the first window may come before the server looks */
+    uint64_t finish_ns; /* when the peer asked for the end; only the server uses it */
+    bool cutting;       /* only the job uses it */
     uint32_t last_window;
 } attach;
 
@@ -92,7 +92,7 @@ static void deliver(rpp_profile *profile, void *context)
     if (status == RPP_OK && samples) {
         status = rpp_control_outbox_push(a->outbox, RPP_CONTROL_PROFILE, bytes.bytes, bytes.length);
     }
-    /* If a peer misses a window, its connection ends. */
+    /* A peer must not miss a window unnoticed, so its connection ends. */
     if (status != RPP_OK) rpp_control_outbox_close(a->outbox);
     rpp_byte_buffer_destroy(&bytes);
     rpp_profile_free(profile);
@@ -111,20 +111,26 @@ static void attach_now(attach *a)
     atomic_store(&a->stage, ATTACHED);
 }
 
-/* Ends the open window. A window that is already ending was cut earlier. */
+/* Between two jobs more than one window may have ended. Their numbers wrap. */
+static bool is_past(uint32_t window, const rpp_pipeline *p)
+{
+    return (int32_t)(rpp_pipeline_window(p) - window) > 0;
+}
+
+/* Ends the open window. A rotation in progress settles the one before it. */
 static void cut(attach *a)
 {
     rpp_pipeline *p = a->pipeline;
     if (!a->cutting) {
         a->cutting = true;
-        a->last_window = rpp_pipeline_window(p) + (rpp_pipeline_is_rotating(p) ? 1 : 0);
+        a->last_window = rpp_pipeline_window(p);
         rpp_pipeline_set_last(p);
     }
     rb_rpp_hooks_end_lull(rpp_monotonic_ns());
     rb_rpp_frames_work(NAMES_BUDGET_NS);
-    if (rpp_pipeline_window(p) != a->last_window + 1 || rpp_pipeline_is_rotating(p)) {
+    if (!is_past(a->last_window, p) || rpp_pipeline_is_rotating(p)) {
         if (!rb_rpp_rotate(a->outlet, ROTATE_BUDGET_NS)) return;
-        if (rpp_pipeline_window(p) != a->last_window + 1) return;
+        if (!is_past(a->last_window, p)) return;
     }
     rb_rpp_sampler_detach(a->outlet);
     atomic_store(&a->stage, CUT);
@@ -148,7 +154,7 @@ static void *finish_and_free(void *context)
     return NULL;
 }
 
-/* Whoever comes second: the peer has gone, and the sampler knows nothing of it any more. */
+/* Frees the session once it is detached and its peer is gone. The job and the server both call it; the later call frees. */
 static void let_go_if_done(attach *a)
 {
     int stage = atomic_load(&a->stage);
@@ -168,16 +174,21 @@ static void work_on(attach *a)
         attach_now(a);
     } else if (stage == TO_CUT) {
         cut(a);
-    } else if (stage == CUT) { /* its last window may still wait for names */
+    } else if (stage == CUT) { /* the last window may still wait for names */
         rb_rpp_frames_work(NAMES_BUDGET_NS);
         rpp_pipeline_wake(a->pipeline);
     }
     let_go_if_done(a);
 }
 
+/* Once the peer has gone, nobody asks again. */
 static void job(void *unused)
 {
-    if (!rb_rpp_in_main_ractor() || !rb_rpp_trigger_knows_who_runs()) return;
+    if (!rb_rpp_in_main_ractor()) {
+        if (rb_rpp_attach_is_on()) rb_rpp_trigger_other_in_main_ractor(handle);
+        return;
+    }
+    if (!rb_rpp_trigger_knows_who_runs()) return;
     for (size_t i = 0; i < ATTACHED_MAX; i++) {
         attach *a = atomic_load(&attached[i]);
         if (a) work_on(a);
@@ -234,17 +245,18 @@ static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbo
     pthread_mutex_init(&a->greeting, NULL);
     rpp_pipeline_options options = {
         .interval_ns = w->interval_ms * RPP_NS_PER_MS,
-        .period_ns = RPP_NS_PER_S / w->frequency,
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
+        .keeps_pace = true, /* the peer shows so many a second */
     };
     a->outlet = outlet;
     a->mode = w->mode;
     a->frequency = (uint32_t)w->frequency;
-    a->options = (rb_rpp_sampler_options){.period_ns = options.period_ns,
+    a->options = (rb_rpp_sampler_options){.period_ns = RPP_NS_PER_S / w->frequency,
                                           .lines = w->lines,
                                           .overhead_limit = 1, /* the peer asked for this frequency */
-                                          .engine = w->engine};
+                                          .engine = w->engine,
+                                          .mode = w->mode};
     a->outbox = rpp_control_outbox_retain(outbox);
     a->encoder = rpp_window_encoder_new(a->mode, a->frequency, w->gzip);
     a->pipeline = rb_rpp_sampler_new_pipeline(&options, deliver, a);
@@ -253,8 +265,8 @@ static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbo
     return NULL;
 }
 
-rpp_status rb_rpp_attach_open(void *unused, const rpp_control_request *request, rpp_control_outbox *outbox,
-                              void **stream, char why[RPP_CONTROL_WHY_MAX])
+rpp_status rb_rpp_attach_open(const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
+                              char why[RPP_CONTROL_WHY_MAX])
 {
     wish w;
     size_t free_one = 0;
@@ -289,7 +301,7 @@ static void say_end(attach *a)
     if (rpp_control_outbox_push(a->outbox, RPP_CONTROL_END, NULL, 0) == RPP_OK) rpp_control_outbox_end(a->outbox);
 }
 
-/* All windows were pushed, or the patience for them has ended. */
+/* True if all windows were pushed, or if we have waited for them long enough. */
 static bool has_all(attach *a)
 {
     if (rpp_monotonic_ns() > a->finish_ns + LAST_WINDOW_NS) return true;
@@ -316,7 +328,7 @@ void rb_rpp_attach_finish(void *stream)
     rb_rpp_trigger_other(handle);
 }
 
-/* The job does the rest when it runs; no thread waits for it. */
+/* The job frees the session when it runs. No thread waits for the job. */
 void rb_rpp_attach_close(void *stream)
 {
     attach *a = stream;
@@ -342,7 +354,7 @@ static int end_one(attach *a)
     return thrown;
 }
 
-/* The server has stopped, so the streams are closed. */
+/* Call it after the server has stopped, which closes all streams. */
 void rb_rpp_attach_end(void)
 {
     int thrown = 0;

@@ -8,6 +8,7 @@
 #include "core/base/stats.h"
 #include "core/sampling/budget.h"
 #include "rb_lull.h"
+#include "rb_outlets.h"
 #include "rb_trigger.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* collectors keep the budget, and sessions begin it */
@@ -16,10 +17,7 @@ static rpp_budget budget;
 static void use_period(uint64_t ns)
 {
     atomic_store_explicit(&rb_rpp_rules.period_ns, ns, memory_order_relaxed);
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (pipeline) rpp_pipeline_set_period(pipeline, ns);
-    }
+    rpp_ticker_set_period(&rb_rpp_ticker, ns);
     rpp_stats_set(RPP_STAT_period_ns, ns);
 }
 
@@ -35,13 +33,6 @@ void rb_rpp_budget_begin(double limit, uint64_t period_ns)
     rpp_budget_init(&budget, limit, period_ns, rpp_monotonic_ns(), overhead());
     pthread_mutex_unlock(&lock);
     use_period(period_ns);
-}
-
-void rb_rpp_budget_set_pipeline(rb_rpp_outlet outlet, rpp_pipeline *pipeline)
-{
-    pthread_mutex_lock(&lock);
-    rb_rpp_outlet_set_pipeline(outlet, pipeline);
-    pthread_mutex_unlock(&lock);
 }
 
 void rb_rpp_budget_keep(void)

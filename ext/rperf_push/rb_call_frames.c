@@ -1,12 +1,10 @@
 /* rb_call_frames.c - for tracing: what an event of the VM is about, and what a stack consists of, read from the VM's memory. */
 #include "rb_call_frames.h"
 
-#include "rb_vm_layout.h"
 #include "rb_walk.h"
 
 /* The meaning of flag words, the same in every known series. */
 enum {
-    FRAME_OF_BLOCK_METHOD = 0x40,
     FRAME_IN_C = 0x80,
     KIND_MASK = 0x7fff0001,
     KIND_METHOD = 0x11110001,
@@ -15,23 +13,100 @@ enum {
     KIND_TOP = 0x44440001,
     KIND_C = 0x55550001,
     KIND_EVAL = 0x77770001,
-    OBJECT_MASK = 0xf << FL_USHIFT | RUBY_T_MASK,
-    OBJECT_SVAR = 2 << FL_USHIFT | RUBY_T_IMEMO,
-    OBJECT_METHOD = 6 << FL_USHIFT | RUBY_T_IMEMO,
 };
 
-#define ENV_METHOD (-2)
-
-static rb_rpp_vm_layout layout;
+rb_rpp_vm_layout rb_rpp_call_layout;
+#define layout rb_rpp_call_layout
 
 static const VALUE *words_at(VALUE address)
 {
-    return (const VALUE *)address;
+    return rb_rpp_words_at(address);
 }
 
-static VALUE flags_of(const VALUE *frame)
+/* --- whose stack it is --- */
+
+#define THREAD_WORDS_MAX 64
+static unsigned root_fiber_word; /* of a thread: its first fiber; 0: not known */
+
+static const VALUE *words_of_thread(VALUE thread)
 {
-    return words_at(frame[layout.frame.ep])[0];
+    const VALUE *words = RTYPEDDATA_GET_DATA(thread);
+    return words && words[layout.thread.self] == thread ? words : NULL;
+}
+
+static size_t words_in_thread(VALUE thread)
+{
+    size_t (*size_of)(const void *) = RTYPEDDATA_TYPE(thread)->function.dsize;
+    size_t words = size_of ? size_of(RTYPEDDATA_GET_DATA(thread)) / sizeof(VALUE) : 0;
+    return words < THREAD_WORDS_MAX ? words : THREAD_WORDS_MAX;
+}
+
+static VALUE fiber_of(const VALUE *thread)
+{
+    return words_at(thread[layout.thread.ec])[layout.call.fiber];
+}
+
+typedef struct search {
+    VALUE root; /* the fiber that the thread begins with */
+    uint64_t candidates;
+} search;
+
+static VALUE look_from_fiber(RB_BLOCK_CALL_FUNC_ARGLIST(unused, argument))
+{
+    search *s = (search *)argument;
+    const VALUE *words = words_of_thread(rb_thread_current());
+    if (!words || fiber_of(words) == s->root) s->candidates = 0;
+    for (unsigned word = 0; s->candidates && word < THREAD_WORDS_MAX; word++) {
+        if (s->candidates >> word & 1 && words[word] != s->root) s->candidates &= ~(UINT64_C(1) << word);
+    }
+    return Qnil;
+}
+
+/* In a new thread, which is in its first fiber. */
+static VALUE look_from_thread(void *argument)
+{
+    search *s = argument;
+    VALUE thread = rb_thread_current();
+    rb_fiber_current(); /* from now on the thread knows its first fiber */
+    const VALUE *words = words_of_thread(thread);
+    size_t count = words ? words_in_thread(thread) : 0;
+    s->root = words ? fiber_of(words) : 0;
+    for (unsigned word = 1; s->root && word < count; word++) {
+        if (words[word] == s->root) s->candidates |= UINT64_C(1) << word;
+    }
+    rb_fiber_resume(rb_fiber_new(look_from_fiber, (VALUE)s), 0, NULL);
+    RB_GC_GUARD(thread);
+    return Qnil;
+}
+
+static VALUE search_root_fiber(VALUE argument)
+{
+    VALUE thread = rb_thread_create(look_from_thread, (void *)argument);
+    return rb_funcall(thread, rb_intern("join"), 0);
+}
+
+/* The word that has the first fiber, in a thread that runs that one and in a thread that runs another one. */
+static void find_root_fiber(void)
+{
+    static search s; /* a Timeout may leave the thread behind */
+    int thrown = 0;
+    s = (search){0, 0};
+    rb_protect(search_root_fiber, (VALUE)&s, &thrown);
+    if (thrown) rb_jump_tag(thrown);
+    if (s.candidates && !(s.candidates & (s.candidates - 1)))
+        while (!(s.candidates >> root_fiber_word & 1)) root_fiber_word++;
+}
+
+bool rb_rpp_vm_stack_is_root(const rb_rpp_vm_stack *stack, VALUE thread)
+{
+    const VALUE *words = words_of_thread(thread);
+    VALUE root = words ? words[root_fiber_word] : 0;
+    return !root || root == stack->ec[layout.call.fiber];
+}
+
+bool rb_rpp_vm_stack_is_gone(const rb_rpp_vm_stack *stack)
+{
+    return !stack->ec[layout.ec.stack];
 }
 
 /* --- events --- */
@@ -41,87 +116,49 @@ bool rb_rpp_call_frames_prepare(void)
     const rb_rpp_vm_layout *claimed = rb_rpp_vm_layout_of(ruby_version);
     if (!claimed || !rb_rpp_walk_prove()) return false;
     layout = *claimed;
-    return true;
-}
-
-static VALUE word_of(const rb_trace_arg_t *event, unsigned word)
-{
-    return ((const VALUE *)event)[word];
-}
-
-const VALUE *rb_rpp_event_ec(const rb_trace_arg_t *event)
-{
-    return words_at(word_of(event, layout.event.ec));
-}
-
-const VALUE *rb_rpp_event_frame(const rb_trace_arg_t *event)
-{
-    return words_at(word_of(event, layout.event.frame));
+    if (!root_fiber_word) find_root_fiber();
+    return root_fiber_word;
 }
 
 bool rb_rpp_call_frames_verify(rb_trace_arg_t *event)
 {
     rb_rpp_vm_stack stack = rb_rpp_vm_stack_of_thread(rb_thread_current());
-    return rb_rpp_event_ec(event) == stack.ec && word_of(event, layout.event.self) == rb_tracearg_self(event) &&
+    return rb_rpp_event_ec(event) == stack.ec &&
+           rb_rpp_event_word(event, layout.event.self) == rb_tracearg_self(event) &&
+           rb_rpp_event_flag(event) == rb_tracearg_event_flag(event) &&
            rb_rpp_event_frame(event) == words_at(stack.ec[layout.ec.frame]);
 }
 
-bool rb_rpp_event_has_frame(const rb_trace_arg_t *event)
+bool rb_rpp_callee_verify(const rb_rpp_callee *callee, rb_trace_arg_t *event)
 {
-    return !word_of(event, layout.event.name);
+    VALUE name = rb_tracearg_callee_id(event);
+    return callee->owner == rb_tracearg_defined_class(event) && !NIL_P(name) && callee->name == SYM2ID(name);
 }
 
-rb_rpp_callee rb_rpp_event_c_method(const rb_trace_arg_t *event)
+rb_rpp_callee rb_rpp_callee_of_c(const rpp_call_key *key)
 {
-    VALUE owner = word_of(event, layout.event.owner);
-    ID name = word_of(event, layout.event.name);
-    return (rb_rpp_callee){.key = {owner, name}, .kind = RB_RPP_CALL_C, .owner = owner, .name = name};
+    return (rb_rpp_callee){.key = *key, .kind = RB_RPP_CALL_C, .owner = key->owner, .name = key->name};
 }
 
-VALUE rb_rpp_frame_entry(const VALUE *frame)
+rb_rpp_callee rb_rpp_callee_of_method(const rpp_call_key *key, const VALUE *frame, VALUE entry)
 {
-    VALUE value = words_at(frame[layout.frame.ep])[ENV_METHOD];
-    if (value && (words_at(value)[0] & OBJECT_MASK) == OBJECT_SVAR) value = words_at(value)[layout.svar.cref_or_method];
-    return value && (words_at(value)[0] & OBJECT_MASK) == OBJECT_METHOD ? value : 0;
+    return (rb_rpp_callee){.key = *key,
+                           .kind = RB_RPP_CALL_RUBY,
+                           .code = rb_rpp_frame_code(frame),
+                           .entry = entry,
+                           .owner = key->owner,
+                           .name = key->name};
 }
 
-static rb_rpp_callee callee_of_code(const VALUE *frame, rb_rpp_call_kind kind)
+rb_rpp_callee rb_rpp_callee_of_block(const VALUE *frame)
 {
-    VALUE code = frame[layout.frame.iseq];
-    return (rb_rpp_callee){.key = {code, 0}, .kind = kind, .code = code};
-}
-
-/* One block can be several methods, so these are told apart by their names. */
-rb_rpp_callee rb_rpp_event_method(rb_trace_arg_t *event)
-{
-    const VALUE *frame = rb_rpp_event_frame(event);
-    rb_rpp_callee callee = callee_of_code(frame, RB_RPP_CALL_RUBY);
-    if (!rb_rpp_frame_is_block_method(frame)) return callee;
-    VALUE symbol = rb_tracearg_method_id(event);
-    callee.name = NIL_P(symbol) ? 0 : SYM2ID(symbol);
-    callee.owner = NIL_P(symbol) ? 0 : rb_tracearg_defined_class(event);
-    callee.key.name = callee.name;
-    return callee;
-}
-
-rb_rpp_callee rb_rpp_event_block(const rb_trace_arg_t *event)
-{
-    return callee_of_code(rb_rpp_event_frame(event), RB_RPP_CALL_BLOCK);
-}
-
-bool rb_rpp_frame_is_block_method(const VALUE *frame)
-{
-    return flags_of(frame) & FRAME_OF_BLOCK_METHOD;
-}
-
-VALUE rb_rpp_frame_code(const VALUE *frame)
-{
-    return frame[layout.frame.iseq];
+    VALUE code = rb_rpp_frame_code(frame);
+    return (rb_rpp_callee){.key = {code, 0, 0}, .kind = RB_RPP_CALL_BLOCK, .code = code};
 }
 
 bool rb_rpp_frame_is_in_c(const VALUE *frame)
 {
-    return (flags_of(frame) & KIND_MASK) == KIND_C;
+    return (rb_rpp_frame_flags(frame) & KIND_MASK) == KIND_C;
 }
 
 /* --- stacks --- */
@@ -134,36 +171,32 @@ rb_rpp_vm_stack rb_rpp_vm_stack_of(const VALUE *ec)
 
 rb_rpp_vm_stack rb_rpp_vm_stack_of_thread(VALUE thread)
 {
-    const VALUE *words = RTYPEDDATA_GET_DATA(thread);
-    const VALUE *ec = words && words[layout.thread.self] == thread ? words_at(words[layout.thread.ec]) : NULL;
+    const VALUE *words = words_of_thread(thread), *ec = words ? words_at(words[layout.thread.ec]) : NULL;
     return ec ? rb_rpp_vm_stack_of(ec) : (rb_rpp_vm_stack){NULL, NULL};
-}
-
-uint32_t rb_rpp_vm_stack_depth(const rb_rpp_vm_stack *stack, const VALUE *frame)
-{
-    return (uint32_t)(stack->end - frame);
-}
-
-uint32_t rb_rpp_vm_frame_depth(void)
-{
-    return layout.frame.words;
 }
 
 /* False: nothing that is shown. */
 static bool callee_in(const VALUE *frame, rb_rpp_callee *callee)
 {
-    VALUE kind = flags_of(frame) & KIND_MASK;
+    VALUE kind = rb_rpp_frame_flags(frame) & KIND_MASK;
     if (kind == KIND_C) {
         VALUE entry = rb_rpp_frame_entry(frame);
-        *callee = (rb_rpp_callee){.key = {entry, 0}, .kind = RB_RPP_CALL_C, .entry = entry};
-        return entry != 0;
+        if (!entry) return false;
+        rpp_call_key key = rb_rpp_frame_method_key(frame, entry);
+        key.code = 0; /* as events have it */
+        *callee = rb_rpp_callee_of_c(&key);
+        return true;
     }
-    bool is_block = kind == KIND_BLOCK && !rb_rpp_frame_is_block_method(frame);
+    if (rb_rpp_frame_flags(frame) & FRAME_IN_C || !rb_rpp_frame_code(frame)) return false;
+    if (kind == KIND_BLOCK && !rb_rpp_frame_is_block_method(frame)) {
+        *callee = rb_rpp_callee_of_block(frame);
+        return true;
+    }
     bool is_body = kind == KIND_TOP || kind == KIND_CLASS || kind == KIND_EVAL;
-    if (flags_of(frame) & FRAME_IN_C || !frame[layout.frame.iseq]) return false;
     if (kind != KIND_METHOD && kind != KIND_BLOCK && !is_body) return false;
-    *callee = callee_of_code(frame, is_block ? RB_RPP_CALL_BLOCK : RB_RPP_CALL_RUBY);
-    if (kind == KIND_METHOD) callee->entry = rb_rpp_frame_entry(frame);
+    VALUE entry = is_body ? 0 : rb_rpp_frame_entry(frame);
+    rpp_call_key key = rb_rpp_frame_method_key(frame, entry);
+    *callee = rb_rpp_callee_of_method(&key, frame, entry);
     return true;
 }
 

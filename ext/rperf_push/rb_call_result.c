@@ -183,9 +183,9 @@ static VALUE sums_by_method(const maker *m)
     VALUE all = rb_ary_new_capa(m->end);
     for (uint32_t id = 0; id < m->end; id++) {
         const rpp_call_sum *sum = &m->sums[id];
-        rb_ary_push(all, rb_ary_new_from_args(6, ULL2NUM(sum->calls), ULL2NUM(sum->self_ns), ULL2NUM(sum->wait_ns),
+        rb_ary_push(all, rb_ary_new_from_args(7, ULL2NUM(sum->calls), ULL2NUM(sum->self_ns), ULL2NUM(sum->wait_ns),
                                               ULL2NUM(sum->cpu_ns), ULL2NUM(sum->total_ns),
-                                              sum->is_recursive ? Qtrue : Qfalse));
+                                              sum->is_recursive ? Qtrue : Qfalse, ULL2NUM(sum->objects)));
     }
     return all;
 }
@@ -211,6 +211,7 @@ static VALUE make(VALUE argument)
     rb_rpp_put(result, "self", column(m, offsetof(rpp_call_node, self_ns)));
     rb_rpp_put(result, "wait", column(m, offsetof(rpp_call_node, wait_ns)));
     rb_rpp_put(result, "cpu", column(m, offsetof(rpp_call_node, cpu_ns)));
+    rb_rpp_put(result, "objects", column(m, offsetof(rpp_call_node, objects)));
     rb_rpp_put(result, "sums", sums_by_method(m));
     rb_rpp_put(result, "overhead", ULL2NUM(m->overhead_ns));
     return result;

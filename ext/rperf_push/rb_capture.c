@@ -68,18 +68,17 @@ uint32_t rb_rpp_capture_stack(const rb_rpp_thread *t, const rpp_location **stack
     return t->in_ruby ? walk(t) : unknown_stack();
 }
 
-bool rb_rpp_capture_begin(uint64_t *began)
+bool rb_rpp_capture_begin_asked(void)
 {
     if (busy) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
         return false;
     }
     busy = true;
-    *began = rb_rpp_overhead_begin();
     return true;
 }
 
-void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began)
+void rb_rpp_capture_end_asked(const rb_rpp_thread *t)
 {
     rb_rpp_testing_in_capture(rpp_ledger_holds_gvl(&t->ledger) && !t->interrupted);
     uint32_t unnamed = rb_rpp_frames_unnamed();
@@ -88,8 +87,20 @@ void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began)
         if (rb_rpp_outlet_is_on(outlet)) rpp_pipeline_want_frames(rb_rpp_outlet_pipeline(outlet), true);
     }
     rpp_stats_add(RPP_STAT_samples_captured, 1);
-    rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
     busy = false;
+}
+
+bool rb_rpp_capture_begin(uint64_t *began)
+{
+    if (!rb_rpp_capture_begin_asked()) return false;
+    *began = rb_rpp_overhead_begin();
+    return true;
+}
+
+void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began)
+{
+    rb_rpp_capture_end_asked(t);
+    rb_rpp_overhead_end(began, RB_RPP_CAPTURE_MAX_NS);
 }
 
 void rb_rpp_capture_due(rb_rpp_thread *t)

@@ -53,12 +53,15 @@ static inline void rb_rpp_capture_if(rb_rpp_thread *t, rpp_due due)
     if (due == RPP_DUE_CAPTURE) rb_rpp_capture_due(t);
 }
 
-/* --- the parts of a capture, for rb_rotation --- */
+/* --- the parts of a capture, for rb_rotation and rb_custom --- */
 
 /* False: another capture is in progress; try later. Each true begin needs an end with the same `began_ns`. */
 bool rb_rpp_capture_begin(uint64_t *began_ns);
 /* The stack of t, leaf first, valid until the end. Returns its depth; 0: the VM's state or a table forbids it now; try later. */
 uint32_t rb_rpp_capture_stack(const rb_rpp_thread *t, const rpp_location **stack);
 void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began_ns);
+/* The same for a capture that the program asks for. Its time is the program's: the budget could not make it less. */
+bool rb_rpp_capture_begin_asked(void);
+void rb_rpp_capture_end_asked(const rb_rpp_thread *t);
 
 #endif

@@ -49,9 +49,9 @@ static rpp_pipeline *new_pipeline(rb_rpp_chain *c)
 {
     rpp_pipeline_options options = {
         .interval_ns = c->settings->upload_interval_ns,
-        .period_ns = RPP_NS_PER_S / c->settings->frequency,
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
+        .class_labels = c->settings->class_labels,
         .tells_silence = true,
         .seen = rb_rpp_look_whereabouts(),
     };

@@ -16,9 +16,11 @@
 #include "core/control/control_server.h"
 #include "rb_attach.h"
 #include "rb_budget.h"
+#include "rb_call_attach.h"
 #include "rb_life.h"
 #include "rb_look.h"
 #include "rb_sampler.h"
+#include "rb_sibling.h"
 
 #define PLACE_MAX_BYTES 512
 #define NAME_MAX_BYTES  256
@@ -70,7 +72,8 @@ static rpp_status put_stats(rpp_byte_sink *sink)
 
 static rpp_status answer_ps(rpp_byte_sink *sink)
 {
-    char name[NAME_MAX_BYTES], head[64];
+    char name[NAME_MAX_BYTES], head[64], cluster[RB_RPP_CLUSTER_MAX_BYTES];
+    rb_rpp_sibling_cluster(cluster);
     pthread_mutex_lock(&lock);
     memcpy(name, application, sizeof name);
     pthread_mutex_unlock(&lock);
@@ -80,6 +83,7 @@ static rpp_status answer_ps(rpp_byte_sink *sink)
     TRY(put_text(sink, "ruby", ruby));
     TRY(put_text(sink, "application", *name ? name : NULL));
     TRY(put_text(sink, "engine", *name || rb_rpp_attach_is_on() ? rb_rpp_sampler_engine() : NULL));
+    TRY(put_text(sink, "viewer", *cluster ? cluster : NULL));
     TRY(put_number(sink, "began_at_ns", began_ns));
     TRY(put_number(sink, "overhead_ppm", (uint64_t)(rb_rpp_budget_share() * 1e6)));
     TRY(put_stats(sink));
@@ -97,12 +101,56 @@ static rpp_status answer(void *unused, const rpp_control_request *request, rpp_b
     return RPP_INVALID;
 }
 
+/* Who serves a stream, by the verb that opened it. The last one serves all others. */
+static const struct owner {
+    const char *verb;
+    rpp_status (*open)(const rpp_control_request *, rpp_control_outbox *, void **, char *);
+    bool (*owns)(const void *);
+    void (*look_after)(void *), (*finish)(void *), (*close)(void *);
+} owners[] = {
+    {"take", rb_rpp_sibling_open, rb_rpp_sibling_owns, rb_rpp_sibling_look_after, rb_rpp_sibling_finish,
+     rb_rpp_sibling_close},
+    {"trace", rb_rpp_call_attach_open, rb_rpp_call_attach_owns, rb_rpp_call_attach_look_after,
+     rb_rpp_call_attach_finish, rb_rpp_call_attach_close},
+    {"record", rb_rpp_attach_open, NULL, rb_rpp_attach_look_after, rb_rpp_attach_finish, rb_rpp_attach_close},
+};
+
+static const struct owner *owner_of(const void *stream)
+{
+    const struct owner *owner = owners;
+    while (owner->owns && !owner->owns(stream)) owner++;
+    return owner;
+}
+
+static rpp_status open_stream(void *unused, const rpp_control_request *request, rpp_control_outbox *outbox,
+                              void **stream, char why[RPP_CONTROL_WHY_MAX])
+{
+    const struct owner *owner = owners;
+    while (owner->owns && strcmp(request->verb, owner->verb) != 0) owner++;
+    return owner->open(request, outbox, stream, why);
+}
+
+static void look_after_stream(void *stream)
+{
+    owner_of(stream)->look_after(stream);
+}
+
+static void finish_stream(void *stream)
+{
+    owner_of(stream)->finish(stream);
+}
+
+static void close_stream(void *stream)
+{
+    owner_of(stream)->close(stream);
+}
+
 static const rpp_control_service service = {
     .answer = answer,
-    .open = rb_rpp_attach_open,
-    .look_after = rb_rpp_attach_look_after,
-    .finish = rb_rpp_attach_finish,
-    .close = rb_rpp_attach_close,
+    .open = open_stream,
+    .look_after = look_after_stream,
+    .finish = finish_stream,
+    .close = close_stream,
 };
 
 /* --- life --- */
@@ -182,6 +230,8 @@ static void forget_after_fork(void)
     pthread_mutex_init(&lock, NULL);
     rb_rpp_look_forget_after_fork();
     rb_rpp_attach_forget_after_fork();
+    rb_rpp_sibling_forget_after_fork();
+    rb_rpp_call_attach_forget_after_fork();
     was_listening |= server != NULL;
     if (server) rpp_control_server_forget_after_fork(server);
     server = NULL; /* its memory is the parent's and may be half-way */
@@ -227,6 +277,8 @@ void rb_rpp_control_init(VALUE native)
     snprintf(ruby, sizeof ruby, "%s", StringValueCStr(description));
     rb_rpp_look_init();
     rb_rpp_attach_init();
+    rb_rpp_sibling_init(native);
+    rb_rpp_call_attach_init();
     rb_define_singleton_method(native, "listen", native_listen, 1);
     rb_define_singleton_method(native, "control_path", native_control_path, 0);
 }

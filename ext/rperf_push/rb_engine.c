@@ -19,6 +19,7 @@
 
 static _Atomic bool by_signal;
 static _Atomic bool signal_lost; /* the program has changed its handler: see recover_timers */
+static rpp_run_ages run_ages;    /* of what the collector's ticks find */
 
 /* --- ticks --- */
 
@@ -106,9 +107,16 @@ bool rb_rpp_engine_is_overdue(const rb_rpp_thread *t)
 
 /* --- on and off --- */
 
+static void set_engine(bool signal)
+{
+    atomic_store(&by_signal, signal);
+    run_ages = (rpp_run_ages){.findings = 0}; /* a forked child is not as crowded as its parent */
+    rb_rpp_rules.ages = signal ? NULL : &run_ages;
+}
+
 void rb_rpp_engine_start(rpp_engine_kind wanted)
 {
-    atomic_store(&by_signal, rb_rpp_timers_start(wanted, on_timer));
+    set_engine(rb_rpp_timers_start(wanted, on_timer));
 }
 
 void rb_rpp_engine_stop(void)
@@ -144,7 +152,7 @@ static void recover_timer(rb_rpp_thread *t, rb_rpp_timers_fate fate)
 static void recover_timers(void)
 {
     rb_rpp_timers_fate fate = rb_rpp_timers_recover();
-    if (fate == RB_RPP_TIMERS_GIVEN_UP) atomic_store(&by_signal, false);
+    if (fate == RB_RPP_TIMERS_GIVEN_UP) set_engine(false);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) recover_timer(t, fate);
 }
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/profile/pipeline.h"
+#include "core/profile/ticker.h"
 #include "core/settings/settings.h"
 #include "rb_threads.h"
 

@@ -274,6 +274,13 @@ bool rb_rpp_frames_convert(const VALUE *frames, const int *lines, int count, rpp
     return true;
 }
 
+bool rb_rpp_frames_convert_class(VALUE klass, rpp_location *location)
+{
+    uint32_t id = changing ? 0 : id_of(klass);
+    *location = (rpp_location){id, 0};
+    return id != 0;
+}
+
 uint32_t rb_rpp_frames_unnamed(void)
 {
     return young.count;

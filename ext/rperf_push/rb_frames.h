@@ -32,6 +32,9 @@ rpp_frame_names *rb_rpp_frames_names(void);
  * later; the next job makes room. */
 bool rb_rpp_frames_convert(const VALUE *frames, const int *lines, int count, rpp_location *locations);
 
+/* The same for a class, as the frame of its objects. */
+bool rb_rpp_frames_convert_class(VALUE klass, rpp_location *location);
+
 uint32_t rb_rpp_frames_unnamed(void);
 /* Names frames, oldest first, drops unseen ones, and grows the tables, until the budget is spent. True: there is more to do.
  * Only in a job or method, because it allocates. */

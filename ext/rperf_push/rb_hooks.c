@@ -119,21 +119,22 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     rb_rpp_section_end(t, was_busy);
 }
 
-/* Hooks are too short to time each of them, so one in many is measured for all. 0: not this one. If two threads count at the
- * same time, one count is lost, which does no harm. */
-static uint64_t measure_begin(void)
+/* Hooks are too short to time each of them, so one in many is measured for all. If two threads count at the same time, one count
+ * is lost, which does no harm. */
+static bool is_measured(void)
 {
     _Static_assert(HOOKS_PER_MEASURE % 2 && HOOKS_PER_MEASURE % 3,
                    "hooks come in twos and threes: all kinds are to be measured");
-    static _Atomic unsigned calls;
-    unsigned call = atomic_load_explicit(&calls, memory_order_relaxed) + 1;
-    atomic_store_explicit(&calls, call, memory_order_relaxed);
-    return call % HOOKS_PER_MEASURE ? 0 : rpp_monotonic_ns();
+    static _Atomic unsigned left = HOOKS_PER_MEASURE;
+    unsigned now_left = atomic_load_explicit(&left, memory_order_relaxed) - 1;
+    atomic_store_explicit(&left, now_left, memory_order_relaxed);
+    if (now_left - 1 < HOOKS_PER_MEASURE - 1) return false; /* 0, or below it: two threads have counted the same one */
+    atomic_store_explicit(&left, HOOKS_PER_MEASURE, memory_order_relaxed);
+    return true;
 }
 
 static void measure_end(uint64_t began)
 {
-    if (!began) return;
     uint64_t took = rpp_monotonic_ns() - began;
     took -= took < measuring_ns ? took : measuring_ns;
     uint64_t all = HOOKS_PER_MEASURE * (took < HOOK_MAX_NS ? took : HOOK_MAX_NS);
@@ -159,21 +160,23 @@ static rb_rpp_thread *stopping(VALUE thread)
     return rb_rpp_threads_share_native_ones() ? rb_rpp_thread_of(thread) : own;
 }
 
-static void on_ready(VALUE thread)
+/* Each of the three is out of line and called last, so that an event saves only the registers that it needs itself. */
+
+static __attribute__((noinline)) void on_ready(VALUE thread)
 {
     rb_rpp_thread *t = rb_rpp_thread_of(thread);
     if (t && !t->ended) rpp_ledger_asked(&t->ledger, rpp_monotonic_ns());
     if (!t && own) rb_rpp_birth_succeeded(thread);
 }
 
-static void on_running(VALUE thread)
+static __attribute__((noinline)) void on_running(VALUE thread)
 {
     rb_rpp_thread *t = own = rb_rpp_thread_of(thread);
     runs_unmet = !t && rb_rpp_thread_is_first_run(thread);
     if (t && !t->ended) on_resumed(t, rpp_monotonic_ns());
 }
 
-static void on_stopping(VALUE thread)
+static __attribute__((noinline)) void on_stopping(VALUE thread)
 {
     rb_rpp_thread *t = stopping(thread);
     if (t && !t->ended) on_suspended(t, rpp_monotonic_ns());
@@ -197,22 +200,43 @@ static void on_event_unsampled(rb_event_flag_t event, VALUE thread)
     if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED && !rb_rpp_lull_is_wanted()) call_for_end_of_lull();
 }
 
-static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+/* Also while nothing is sampled. */
+static void on_rare_event(rb_event_flag_t event, VALUE thread)
 {
     if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) {
-        on_started(data->thread, rpp_monotonic_ns());
+        on_started(thread, rpp_monotonic_ns());
     } else if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) {
-        on_exited(data->thread);
-    } else if (!rb_rpp_is_sampling()) {
-        on_event_unsampled(event, data->thread);
+        on_exited(thread);
     } else {
-        uint64_t began = measure_begin();
-        switch (event) {
-        case RUBY_INTERNAL_THREAD_EVENT_READY: on_ready(data->thread); break;
-        case RUBY_INTERNAL_THREAD_EVENT_RESUMED: on_running(data->thread); break;
-        case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: on_stopping(data->thread); break;
-        }
-        if (began) measure_end(began);
+        on_event_unsampled(event, thread);
+    }
+}
+
+static inline void on_sampled_event(rb_event_flag_t event, VALUE thread)
+{
+    switch (event) {
+    case RUBY_INTERNAL_THREAD_EVENT_READY: on_ready(thread); break;
+    case RUBY_INTERNAL_THREAD_EVENT_RESUMED: on_running(thread); break;
+    case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: on_stopping(thread); break;
+    default: on_rare_event(event, thread);
+    }
+}
+
+static __attribute__((noinline)) void on_measured_event(rb_event_flag_t event, VALUE thread)
+{
+    uint64_t began = rpp_monotonic_ns();
+    on_sampled_event(event, thread);
+    measure_end(began);
+}
+
+static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+{
+    if (!rb_rpp_is_sampling()) {
+        on_rare_event(event, data->thread);
+    } else if (is_measured()) {
+        on_measured_event(event, data->thread);
+    } else {
+        on_sampled_event(event, data->thread);
     }
 }
 
@@ -297,7 +321,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
 {
     static rb_rpp_thread *collecting;
     static rpp_state phase = RPP_STATE_GC_MARKING;
-    uint64_t began = measure_begin();
+    uint64_t began = is_measured() ? rpp_monotonic_ns() : 0;
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_trigger_gc_entered();
     if (event == RUBY_INTERNAL_EVENT_GC_EXIT) rb_rpp_testing_gc_left();
@@ -318,7 +342,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
         rb_rpp_capture_if(t, rpp_ledger_gc_entered(&t->ledger, phase, now));
     }
     rb_rpp_section_end(t, was_busy);
-    measure_end(began);
+    if (began) measure_end(began);
 }
 
 static VALUE gc_hook;

@@ -130,6 +130,16 @@ static VALUE merged(VALUE base, VALUE hash)
     return wrapped(wrapper, status, set);
 }
 
+VALUE rb_rpp_labels_with(VALUE changes)
+{
+    return merged(in_use ? stored() : Qnil, changes);
+}
+
+rpp_label_set *rb_rpp_labels_of(VALUE kept)
+{
+    return set_of(kept);
+}
+
 /* --- methods of Native --- */
 
 /* Labels are needed only while something is sampled, or in a forked child that has not been restarted yet. */

@@ -24,6 +24,10 @@ rpp_label_set *rb_rpp_labels_current(void);
 void rb_rpp_labels_changed(rpp_label_set *labels);
 /* Another fiber runs: its labels are the current ones. */
 void rb_rpp_labels_follow_fiber(void);
+/* The labels of the running fiber with these changes, as an object that keeps them. nil: there are none. Allocates, may raise. */
+VALUE rb_rpp_labels_with(VALUE changes);
+/* Borrowed from such an object. */
+rpp_label_set *rb_rpp_labels_of(VALUE kept);
 /* A new Hash: name => value. NULL: it is empty. Allocates Ruby objects: only in a method. */
 VALUE rb_rpp_labels_hash(const rpp_label_set *labels);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,20 +22,20 @@
 #include "rb_walk.h"
 
 #define SAFEPOINT_PATIENCE_NS (500 * RPP_NS_PER_MS)
-#define JOB_PATIENCE_NS       (300 * RPP_NS_PER_MS) /* once it has begun; then for the names */
+#define JOB_PATIENCE_NS       (300 * RPP_NS_PER_MS) /* for a job that has begun, and again for the names */
 #define IDLE_PATIENCE_NS      (60 * RPP_NS_PER_MS)
 #define NAMES_BUDGET_NS       (10 * RPP_NS_PER_MS)
 #define ASK_AGAIN_MS          5
 #define GLIMPSES_MAX          256
 #define WHY_MAX_BYTES         256
 
-/* A job takes a request once. A thread that stops waiting leaves the request to the job. */
+/* A job takes a request once. If the asking thread stops waiting meanwhile, the job clears the request. */
 enum { NOTHING, WANTED, TAKEN, DONE, LEFT };
 
 static rb_postponed_job_handle_t handle;
 static _Atomic int stage;
 static _Atomic bool names_wanted, given_up;
-static rb_rpp_seen seen; /* belongs to the job while TAKEN or LEFT, else to the asking thread */
+static rb_rpp_seen seen; /* the job owns it while TAKEN or LEFT, else the asking thread */
 static rpp_whereabouts *_Atomic whereabouts;
 
 /* --- the job: at a safepoint, with the GVL --- */
@@ -52,14 +53,14 @@ static void put_state(rb_rpp_seen_thread *s, rb_rpp_thread *t, uint64_t now)
         s->state = "waiting";
         since = ready;
     } else {
-        /* The mark moves when windows end: then it is known since when it did not run, or a little longer. */
+        /* A window's end moves the mark. Then we know only when the thread last began to run, a little before it stopped. */
         bool is_of_wait = t->ledger.clocks.wall_mark_ns > rb_rpp_capturing.cut_ns;
         since = is_of_wait ? t->ledger.clocks.wall_mark_ns : atomic_load(&t->resumed_ns);
     }
     s->for_ns = since && now > since ? now - since : 0;
 }
 
-/* In a section, because the walk and the table of frames allow one user at a time. */
+/* It walks in a section, because the walk and the table of frames allow one user at a time. */
 static void put_stack(VALUE thread)
 {
     static VALUE frames[RPP_MAX_DEPTH];
@@ -89,7 +90,7 @@ static void see_thread(VALUE thread, uint64_t now)
 
 static VALUE see_all(VALUE unused)
 {
-    if (!rb_rpp_outlets_any() && rb_rpp_frames_readers() == 1) { /* no session releases frames then */
+    if (!rb_rpp_outlets_any() && rb_rpp_frames_readers() == 1) { /* no session releases frames */
         if (atomic_load(&whereabouts)) rpp_whereabouts_clear(atomic_load(&whereabouts));
         rb_rpp_frames_next_window();
     }
@@ -110,7 +111,7 @@ static VALUE hand_over(VALUE unused)
     return Qnil;
 }
 
-/* The asking thread asks again until it is done. */
+/* The asking thread asks again until the job is done. */
 static void job(void *unused)
 {
     if (!rb_rpp_in_main_ractor() || !rb_rpp_trigger_knows_who_runs()) return;
@@ -130,8 +131,8 @@ static void wait_a_little(void)
 }
 
 typedef struct asking {
-    uint64_t began_ns, asked_ns, ran_ns; /* when a thread was last seen to run */
-    bool heard;                          /* hooks are installed: the running thread is known */
+    uint64_t began_ns, asked_ns, ran_ns; /* ran_ns: when we last saw a thread run */
+    bool heard;                          /* hooks run, so we know the running thread */
     size_t count;
     rb_rpp_glimpse glimpses[GLIMPSES_MAX];
     uint64_t cpu_ns[GLIMPSES_MAX];
@@ -142,7 +143,7 @@ static uint64_t cpu_of(const rb_rpp_glimpse *g)
     return g->has_cpu_clock ? rpp_cpu_clock_ns(g->cpu_clock) : 0;
 }
 
-/* While hooks are silent, only the kernel knows of threads. */
+/* While hooks are silent, only the kernel knows which threads there are. */
 static size_t glimpse_at_tasks(rb_rpp_glimpse *into, size_t most)
 {
     static pid_t tids[GLIMPSES_MAX];
@@ -178,11 +179,11 @@ static bool may_come(asking *a, uint64_t now)
     return !idle && now - a->began_ns < SAFEPOINT_PATIENCE_NS && !atomic_load(&given_up);
 }
 
-/* True: `seen` is complete and belongs to the asking thread. */
+/* Returns true if `seen` is complete; the asking thread owns it then. */
 static bool wait_for_job(asking *a)
 {
     int nothing = NOTHING;
-    if (!atomic_compare_exchange_strong(&stage, &nothing, WANTED)) return false; /* one that was left is not done yet */
+    if (!atomic_compare_exchange_strong(&stage, &nothing, WANTED)) return false; /* an earlier job is not done yet */
     uint64_t now;
     while (atomic_load(&stage) == WANTED && may_come(a, now = rpp_monotonic_ns())) {
         ask(a, now);
@@ -279,6 +280,15 @@ static void say_why_not(const asking *a, const rb_rpp_seen *known, char *why, si
     }
 }
 
+/* Names are found at safepoints, where the VM may be asked. */
+static void say_what_is_unnamed(const rb_rpp_seen *known, char *why, size_t size)
+{
+    size_t length = strlen(why);
+    if (rb_rpp_seen_is_named(known, rb_rpp_frames_names())) return;
+    snprintf(why + length, size - length,
+             "; what was first captured after the last safepoint has no name before the next");
+}
+
 static rpp_status write_document(const rb_rpp_seen *found, bool complete, const char *why, rpp_byte_sink *sink)
 {
     char head[128];
@@ -307,6 +317,7 @@ rpp_status rb_rpp_look(rpp_byte_sink *document)
     } else {
         recall_all(&a, &found);
         say_why_not(&a, &found, why, sizeof why);
+        say_what_is_unnamed(&found, why, sizeof why);
     }
     add_names(&found);
     rpp_status status = write_document(&found, complete, why, document);
@@ -326,7 +337,7 @@ rpp_whereabouts *rb_rpp_look_whereabouts(void)
     return atomic_load(&whereabouts);
 }
 
-/* A job of the parent may have filled half of it. */
+/* The fork may have interrupted a job of the parent, so `seen` is not freed. */
 void rb_rpp_look_forget_after_fork(void)
 {
     seen = (rb_rpp_seen){0};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/source_path.h"
+#include "core/profile/shown_stacks.h"
 
 static char own_prefix[1024];
 static char app_root[1024]; /* of the application; removed from paths; empty: unknown */
@@ -79,8 +80,24 @@ static void find_text(VALUE frame, VALUE class_path, rb_rpp_frame_name *name)
     }
 }
 
+/* The class of allocated objects. Its file is a word, so that it is taken for no method. */
+static void name_class(VALUE klass, rb_rpp_frame_name *name)
+{
+    VALUE path = rb_class_path(klass);
+    int length = snprintf(name->text, sizeof name->text, "%.*s", RSTRING_LENINT(path), RSTRING_PTR(path));
+    name->length = (size_t)length < sizeof name->text ? (size_t)length : sizeof name->text - 1;
+    name->file_length = (size_t)snprintf(name->file, sizeof name->file, "%s", RPP_CLASS_PATH);
+    name->first_line = 0;
+    name->is_own = begins_with(path, "RperfPush");
+    RB_GC_GUARD(path);
+}
+
 void rb_rpp_name_frame(VALUE frame, rb_rpp_frame_name *name)
 {
+    if (RB_TYPE_P(frame, T_CLASS) || RB_TYPE_P(frame, T_MODULE)) {
+        name_class(frame, name);
+        return;
+    }
     VALUE path = path_of(frame), class_path = rb_profile_frame_classpath(frame);
     find_place(frame, path, name);
     find_text(frame, class_path, name);

@@ -2,6 +2,7 @@
 #include "rb_numbering.h"
 
 #include "core/base/alloc.h"
+#include "rb_values.h"
 
 #define ADDRESSES (1u << 16)
 
@@ -36,12 +37,7 @@ static uint32_t function_of(const rb_rpp_numbering *n, VALUE frame)
 {
     VALUE key = frame;
     if (RARRAY_LEN(frame) != 2) key = rb_ary_new_from_args(2, RARRAY_AREF(frame, 0), RARRAY_AREF(frame, 1));
-    VALUE known = rb_hash_lookup2(n->by_function, key, Qnil);
-    if (!NIL_P(known)) return NUM2UINT(known);
-    uint32_t id = (uint32_t)RARRAY_LEN(n->functions);
-    rb_ary_push(n->functions, key);
-    rb_hash_aset(n->by_function, key, UINT2NUM(id));
-    return id;
+    return rb_rpp_place_of(key, n->functions, n->by_function);
 }
 
 static uint32_t add_frame(rb_rpp_numbering *n, VALUE frame)

@@ -1,7 +1,9 @@
 /* rb_recorded.c - a recording as the data Hash of the API: frames, weights, threads and label sets as Ruby objects. */
 #include "rb_recorded.h"
 
-#include "core/settings/settings.h"
+#include <string.h>
+
+#include "core/profile/columns.h"
 #include "rb_labels.h"
 #include "rb_values.h"
 
@@ -13,6 +15,8 @@ typedef struct builder {
     VALUE label_sets; /* the result */
     VALUE set_ids;    /* label set and state -> index in label_sets */
     VALUE seqs;       /* thread_seq of the process -> of this session */
+    rpp_column columns[RPP_COLUMNS_MAX];
+    size_t column_count;
 } builder;
 
 static VALUE frame_of(const builder *b, rpp_location location)
@@ -69,16 +73,15 @@ static void add_rows(const builder *b, VALUE samples, VALUE columns)
 {
     const rpp_row *rows = rpp_profile_rows(b->recorded->profile);
     for (size_t i = 0; i < rpp_profile_row_count(b->recorded->profile); i++) {
-        uint64_t shown[RPP_VALUE_COUNT], any = 0;
-        long count = 0;
-        for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
-            if (b->shape->mode >> value & 1) any |= shown[count++] = rows[i].values[value];
-        }
+        uint64_t shown[RPP_COLUMNS_MAX], any = 0;
+        for (size_t c = 0; c < b->column_count; c++) any |= shown[c] = rpp_column_at(&b->columns[c], &rows[i]);
         if (!any) continue;
         VALUE sample[] = {stack_of(b, rows[i].stack), ULL2NUM(shown[0]), seq_of(b, rows[i].thread_seq),
                           set_id_of(b, &rows[i])};
         rb_ary_push(samples, rb_ary_new_from_values(4, sample));
-        for (long c = 1; c < count; c++) rb_ary_push(RARRAY_AREF(columns, c - 1), ULL2NUM(shown[c]));
+        for (size_t c = 1; c < b->column_count; c++) {
+            rb_ary_push(RARRAY_AREF(columns, (long)c - 1), ULL2NUM(shown[c]));
+        }
     }
 }
 
@@ -86,22 +89,38 @@ static void add_rows(const builder *b, VALUE samples, VALUE columns)
 static VALUE columns_by_type(const builder *b, VALUE columns)
 {
     VALUE values = rb_hash_new();
-    bool first = true;
-    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
-        if (!(b->shape->mode >> value & 1)) continue;
+    for (size_t c = 1; c < b->column_count; c++) {
         VALUE column = rb_ary_new();
-        if (!first) rb_ary_push(columns, column);
-        if (!first) rb_rpp_put(values, rpp_value_types[value].type, column);
-        first = false;
+        rb_ary_push(columns, column);
+        rb_rpp_put(values, b->columns[c].type, column);
     }
     return values;
+}
+
+/* type => unit, of those that are not nanoseconds. */
+static VALUE units(const builder *b)
+{
+    VALUE units = rb_hash_new();
+    for (size_t c = 0; c < b->column_count; c++) {
+        if (!strcmp(b->columns[c].unit, "nanoseconds")) continue;
+        rb_rpp_put(units, b->columns[c].type, rb_utf8_str_new_cstr(b->columns[c].unit));
+    }
+    return units;
+}
+
+/* What weighs is called like the value that the program counts, where nothing else is measured. */
+static void name_weight(const builder *b)
+{
+    if (!b->column_count || !b->columns[0].custom_id) return;
+    rb_rpp_put(b->hash, "mode", ID2SYM(rb_intern(b->columns[0].type)));
 }
 
 static VALUE build(VALUE argument)
 {
     builder *b = (builder *)argument;
     const rpp_stack_table *stacks = rpp_profile_stacks(b->recorded->profile);
-    VALUE samples = rb_ary_new(), columns = rb_ary_new(), values = columns_by_type(b, columns);
+    b->column_count = rpp_columns_of(b->recorded->profile, b->shape->mode | RPP_MODE_CUSTOM, b->columns);
+    VALUE samples = rb_ary_new(), columns = rb_ary_new(), values = columns_by_type(b, columns), in = units(b);
     for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
         rb_ary_push(b->frames, frame_of(b, rpp_stack_table_location(stacks, i)));
     }
@@ -115,12 +134,15 @@ static VALUE build(VALUE argument)
     rb_rpp_put(b->hash, b->shape->separate ? "raw_samples" : "aggregated_samples", samples);
     rb_rpp_put(b->hash, "label_sets", b->label_sets);
     if (RHASH_SIZE(values)) rb_rpp_put(b->hash, "values", values);
+    if (RHASH_SIZE(in)) rb_rpp_put(b->hash, "units", in);
+    name_weight(b);
     RB_GC_GUARD(columns);
     return Qnil;
 }
 
 typedef struct reading {
     builder *builder;
+    uint64_t changes;
     int failed;
 } reading;
 
@@ -128,10 +150,11 @@ static void read_recorded(const rpp_recorded *recorded, void *context)
 {
     reading *r = context;
     r->builder->recorded = recorded;
+    r->changes = recorded->changes;
     rb_protect(build, (VALUE)r->builder, &r->failed); /* the recording's lock must be released */
 }
 
-void rb_rpp_recorded_into(VALUE hash, rpp_recording *recording, const rb_rpp_shape *shape)
+uint64_t rb_rpp_recorded_into(VALUE hash, rpp_recording *recording, const rb_rpp_shape *shape)
 {
     VALUE kept = rb_ary_new_from_args(4, rb_ary_new(), rb_ary_new(), rb_hash_new(), rb_hash_new());
     builder b = {.shape = shape,
@@ -144,4 +167,5 @@ void rb_rpp_recorded_into(VALUE hash, rpp_recording *recording, const rb_rpp_sha
     rpp_recording_read(recording, read_recorded, &r);
     RB_GC_GUARD(kept);
     if (r.failed) rb_jump_tag(r.failed);
+    return r.changes;
 }

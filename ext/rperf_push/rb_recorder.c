@@ -1,7 +1,8 @@
-/* rb_recorder.c - what a session on demand records. */
+/* rb_recorder.c - records for a session on demand. */
 #include "rb_recorder.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "core/base/alloc.h"
@@ -9,31 +10,40 @@
 #include "core/base/errno_text.h"
 #include "core/base/log.h"
 #include "core/base/stats.h"
+#include "core/delivery/window_encoder.h"
 #include "core/delivery/window_files.h"
 #include "core/profile/recording.h"
+#include "core/sampling/thread_time.h"
 #include "rb_frames.h"
 #include "rb_sampler.h"
 #include "rb_values.h"
 #include "rb_waiting.h"
 
 #define BUFFER_HALF_BYTES (1024 * 1024)
-/* Windows only keep the tables small here: their contents are added up. */
+/* Their contents are summed, so windows only keep the tables small. */
 #define WINDOW_NS         (10 * RPP_NS_PER_S)
-/* If windows become files: what a killed process may lose. */
+/* With files, a killed process loses at most this. */
 #define FILE_WINDOW_NS    (2 * RPP_NS_PER_S)
 #define PATIENCE_NS       (30 * RPP_NS_PER_S)
+
+/* Of what is recorded now. */
+typedef struct beginning {
+    uint64_t start_ns; /* since the epoch */
+    uint64_t began_ns; /* monotonic */
+    uint64_t overhead_ns, ticks;
+} beginning;
 
 struct rb_rpp_recorder {
     rpp_pipeline *pipeline;
     rpp_recording *recording;
-    rpp_window_files *files; /* where its windows go; NULL: nowhere */
-    bool summed;             /* they are in the recording */
-    _Atomic bool unwanted;   /* nobody will read the files */
+    rpp_window_files *files; /* NULL: it writes no files */
+    bool summed;             /* windows also go into the recording */
+    _Atomic bool unwanted;   /* the process that reads the files is gone */
     void (*on_unwanted)(void);
     rb_rpp_shape shape;
     uint32_t frequency;
-    uint64_t start_ns, began_ns; /* epoch, monotonic */
-    uint64_t overhead_before_ns, ticks_before;
+    pthread_mutex_t lock;
+    beginning since; /* under lock */
 };
 
 static void deliver_to_file(rb_rpp_recorder *r, const rpp_profile *profile)
@@ -60,18 +70,37 @@ static void deliver(rpp_profile *profile, void *context)
     rpp_profile_free(profile);
 }
 
-/* The ticks of both engines. */
+/* Counts the ticks of both engines. */
 static uint64_t ticks_of_all(void)
 {
     return rpp_stats_get(RPP_STAT_ticks) + rpp_stats_get(RPP_STAT_timer_ticks);
 }
 
+static beginning begun_at(rb_rpp_recorder *r)
+{
+    pthread_mutex_lock(&r->lock);
+    beginning since = r->since;
+    pthread_mutex_unlock(&r->lock);
+    return since;
+}
+
+/* Never back: the server takes until now, and the latest boundary may be older. */
+static void begin_at(rb_rpp_recorder *r, uint64_t began_ns)
+{
+    beginning since = {
+        .start_ns = rpp_realtime_ns() - (rpp_monotonic_ns() - began_ns),
+        .began_ns = began_ns,
+        .overhead_ns = rpp_stats_get(RPP_STAT_overhead_ns),
+        .ticks = ticks_of_all(),
+    };
+    pthread_mutex_lock(&r->lock);
+    if (began_ns >= r->since.began_ns) r->since = since;
+    pthread_mutex_unlock(&r->lock);
+}
+
 void rb_rpp_recorder_begin_counting(rb_rpp_recorder *r)
 {
-    r->began_ns = rpp_pipeline_boundary_ns(r->pipeline);
-    r->start_ns = rpp_realtime_ns() - (rpp_monotonic_ns() - r->began_ns);
-    r->overhead_before_ns = rpp_stats_get(RPP_STAT_overhead_ns);
-    r->ticks_before = ticks_of_all();
+    begin_at(r, rpp_pipeline_boundary_ns(r->pipeline));
 }
 
 void rb_rpp_recorder_free(rb_rpp_recorder *r)
@@ -79,6 +108,7 @@ void rb_rpp_recorder_free(rb_rpp_recorder *r)
     rb_rpp_sampler_free_pipeline(r->pipeline);
     rpp_recording_free(r->recording);
     rpp_window_files_free(r->files);
+    pthread_mutex_destroy(&r->lock);
     rpp_free(r);
 }
 
@@ -87,15 +117,16 @@ rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequen
 {
     rb_rpp_recorder *r = rpp_calloc(1, sizeof *r);
     if (!r) return NULL;
+    pthread_mutex_init(&r->lock, NULL);
     r->shape = *shape;
     r->frequency = frequency;
     r->summed = summed;
     r->on_unwanted = on_unwanted;
     rpp_pipeline_options options = {
         .interval_ns = directory ? FILE_WINDOW_NS : WINDOW_NS,
-        .period_ns = RPP_NS_PER_S / frequency,
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
+        .class_labels = shape->class_labels,
     };
     options.limits.separate_rows = shape->separate;
     r->recording = rpp_recording_new(shape->separate);
@@ -138,14 +169,34 @@ void rb_rpp_recorder_bring_in(rb_rpp_recorder *r, rb_rpp_outlet outlet)
     if (thrown) rb_jump_tag(thrown);
 }
 
-rpp_status rb_rpp_recorder_clear(rb_rpp_recorder *r)
+rpp_status rb_rpp_recorder_take(rb_rpp_recorder *r, uint64_t until_ns, rpp_byte_buffer *into, uint64_t *samples)
 {
-    rpp_status status = rpp_recording_clear(r->recording);
+    rpp_status status = RPP_NO_MEMORY;
+    beginning since = begun_at(r);
+    const rpp_frame_names *names;
+    rpp_window_encoder *encoder = rpp_window_encoder_new(r->shape.mode, r->frequency, false);
+    rpp_profile *taken = encoder ? rpp_recording_take(r->recording, &names) : NULL;
+    if (taken) {
+        rpp_profile_seal(taken, since.start_ns, rpp_ns_since(until_ns, since.began_ns));
+        status = rpp_window_encoder_encode(encoder, taken, names, into, samples);
+    }
+    if (taken && status != RPP_OK && rpp_recording_add(r->recording, taken, names) != RPP_OK) {
+        rpp_log(RPP_LOG_ERROR, "out of memory: a part of the session on demand is lost");
+    }
+    if (status == RPP_OK) begin_at(r, until_ns);
+    rpp_profile_free(taken);
+    rpp_window_encoder_free(encoder);
+    return status;
+}
+
+rpp_status rb_rpp_recorder_clear(rb_rpp_recorder *r, uint64_t changes)
+{
+    rpp_status status = rpp_recording_clear_if(r->recording, changes);
     if (status == RPP_OK) rb_rpp_recorder_begin_counting(r);
     return status;
 }
 
-/* :cpu, or [:cpu, :wall]. */
+/* Returns :cpu, or [:cpu, :wall]. */
 static VALUE mode_symbols(unsigned mode)
 {
     VALUE modes = rb_hash_new();
@@ -157,15 +208,17 @@ static VALUE mode_symbols(unsigned mode)
     return RARRAY_LEN(names) == 1 ? RARRAY_AREF(names, 0) : names;
 }
 
-VALUE rb_rpp_recorder_data(rb_rpp_recorder *r)
+VALUE rb_rpp_recorder_data(rb_rpp_recorder *r, uint64_t *changes)
 {
+    beginning since = begun_at(r);
+    uint64_t until_ns = rpp_pipeline_boundary_ns(r->pipeline);
     VALUE data = rb_hash_new();
     rb_rpp_put(data, "mode", mode_symbols(r->shape.mode));
     rb_rpp_put(data, "frequency", UINT2NUM(r->frequency));
-    rb_rpp_put(data, "start_time_ns", ULL2NUM(r->start_ns));
-    rb_rpp_put(data, "duration_ns", ULL2NUM(rpp_pipeline_boundary_ns(r->pipeline) - r->began_ns));
-    rb_rpp_put(data, "trigger_count", ULL2NUM(ticks_of_all() - r->ticks_before));
-    rb_rpp_put(data, "sampling_time_ns", ULL2NUM(rpp_stats_get(RPP_STAT_overhead_ns) - r->overhead_before_ns));
-    rb_rpp_recorded_into(data, r->recording, &r->shape);
+    rb_rpp_put(data, "start_time_ns", ULL2NUM(since.start_ns));
+    rb_rpp_put(data, "duration_ns", ULL2NUM(rpp_ns_since(until_ns, since.began_ns)));
+    rb_rpp_put(data, "trigger_count", ULL2NUM(ticks_of_all() - since.ticks));
+    rb_rpp_put(data, "sampling_time_ns", ULL2NUM(rpp_stats_get(RPP_STAT_overhead_ns) - since.overhead_ns));
+    *changes = rb_rpp_recorded_into(data, r->recording, &r->shape);
     return data;
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/stats.h"
+#include "rb_alloc_counts.h"
 #include "rb_births.h"
 #include "rb_frames.h"
 #include "rb_outlets.h"
@@ -117,13 +118,15 @@ static void note_rotation(rb_rpp_outlet outlet)
 }
 
 /* In a section: a handler between the boundary and the new window would give time to the wrong one. */
-static bool begin_rotation(rpp_pipeline *pipeline)
+static bool begin_rotation(rb_rpp_outlet outlet)
 {
+    rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     bool was_busy = t && rb_rpp_section_begin(t);
     rb_rpp_walk_next_window();
     bool begun = rpp_pipeline_begin_rotation(pipeline, rpp_monotonic_ns()) == RPP_OK;
     if (begun) {
+        rb_rpp_alloc_counts_cut(outlet);
         rb_rpp_capturing.cut_ns = rpp_pipeline_boundary_ns(pipeline);
         atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
     }
@@ -137,10 +140,14 @@ bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns)
     uint64_t began = rpp_monotonic_ns();
     if (!rpp_pipeline_is_rotating(pipeline)) {
         rb_rpp_births_meet_waiting(rpp_monotonic_ns());
-        if (!begin_rotation(pipeline)) return false;
+        if (!begin_rotation(outlet)) return false;
         note_rotation(outlet);
     }
     if (!settle_all_late(outlet, began, budget_ns)) return false;
+    if (!rb_rpp_alloc_counts_push(outlet) || !rb_rpp_push_carried(outlet, rpp_pipeline_window(pipeline) - 1)) {
+        rpp_pipeline_wake(pipeline);
+        return false;
+    }
     rpp_pipeline_end_rotation(pipeline);
     return true;
 }

@@ -111,12 +111,7 @@ static VALUE clean(VALUE label)
 
 static uint32_t add_name(stacking *s, VALUE frame)
 {
-    VALUE name = clean(RARRAY_AREF(frame, 1)), known = rb_hash_lookup(s->ids, name);
-    if (!NIL_P(known)) return NUM2UINT(known);
-    uint32_t id = (uint32_t)RARRAY_LEN(s->names);
-    rb_ary_push(s->names, name);
-    rb_hash_aset(s->ids, name, UINT2NUM(id));
-    return id;
+    return rb_rpp_place_of(clean(RARRAY_AREF(frame, 1)), s->names, s->ids);
 }
 
 static uint32_t name_id_of(void *context, VALUE frame)

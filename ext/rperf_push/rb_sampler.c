@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/stats.h"
+#include "rb_allocs.h"
 #include "rb_births.h"
 #include "rb_budget.h"
 #include "rb_engine.h"
@@ -14,6 +15,7 @@
 #include "rb_lull.h"
 #include "rb_outlets.h"
 #include "rb_overhead.h"
+#include "rb_push.h"
 #include "rb_rotation.h"
 #include "rb_testing.h"
 #include "rb_timers.h"
@@ -101,14 +103,6 @@ static void take_what_is_owed(rb_rpp_thread *t)
     rb_rpp_section_end(t, rb_rpp_section_begin(t));
 }
 
-/* One collector ticks at a time. When another one takes over, both may have ticks of this thread. */
-static void add_ticks(rpp_ticks *all, rpp_ticks own, const rb_rpp_thread *t)
-{
-    if (!own.count || own.last.who != t) return;
-    all->count += own.count;
-    if (own.last.at.wall_ns > all->last.at.wall_ns) all->last = own.last;
-}
-
 static void job(void *unused)
 {
     if (!rb_rpp_in_main_ractor()) {
@@ -125,23 +119,21 @@ static void job(void *unused)
     uint64_t began = rb_rpp_overhead_begin();
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
-    rpp_ticks ticks = {0};
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (!pipeline) continue;
-        all_work |= work[outlet] = rpp_pipeline_work(pipeline);
-        add_ticks(&ticks, rpp_pipeline_take_ticks(pipeline), t);
+        if (pipeline) all_work |= work[outlet] = rpp_pipeline_work(pipeline);
     }
+    rpp_ticks ticks = rpp_ticker_take(&rb_rpp_ticker);
     /* Before a window ends: a thread that slept with the GVL did so in that window, at this place. */
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled) t->in_job = true;
-    if (is_profiled && (ticks_were_lost || (all_work & RPP_WORK_TICK)))
-        rb_rpp_engine_look(t, &ticks, rpp_monotonic_ns());
+    if (is_profiled && (ticks_were_lost || ticks.count)) rb_rpp_engine_look(t, &ticks, rpp_monotonic_ns());
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
         if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet);
     }
     if (all_work & RPP_WORK_FRAMES) work_on_frames();
     begin_or_end_lull();
+    rb_rpp_allocs_follow();
     if (is_profiled) take_what_is_owed(t);
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
@@ -178,12 +170,13 @@ rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, r
     rpp_pipeline_seams own = seams;
     own.deliver = deliver;
     own.context = context;
-    rpp_pipeline_options with_tick = *options;
-    with_tick.tick_ns = rb_rpp_rules.tick_ns;
+    rpp_pipeline_options with_ticks = *options;
+    with_ticks.tick_ns = rb_rpp_rules.tick_ns;
+    with_ticks.ticker = &rb_rpp_ticker;
+    with_ticks.moments = rb_rpp_allocs_moments;
     rpp_stats_set(RPP_STAT_kernel_tick_ns, rb_rpp_rules.tick_ns);
-    rpp_pipeline *pipeline = rpp_pipeline_new(&with_tick, &own, rb_rpp_frames_names());
+    rpp_pipeline *pipeline = rpp_pipeline_new(&with_ticks, &own, rb_rpp_frames_names());
     if (!pipeline) return NULL;
-    rpp_pipeline_set_ticking(pipeline, false); /* until it is chosen */
     rb_rpp_frames_add_reader();
     return pipeline;
 }
@@ -213,17 +206,6 @@ static void combine_options(void)
     rb_rpp_budget_begin(overhead_limit, period);
 }
 
-/* A tick is for all outlets, so one collector gives it. */
-static void choose_who_ticks(void)
-{
-    bool chosen = false;
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        bool ticks = rb_rpp_outlet_is_on(outlet) && !chosen;
-        if (rb_rpp_outlet_pipeline(outlet)) rpp_pipeline_set_ticking(rb_rpp_outlet_pipeline(outlet), ticks);
-        chosen |= ticks;
-    }
-}
-
 /* When something is sampled for the first time. Until then the program pays nothing. */
 static void follow_threads(void)
 {
@@ -243,8 +225,8 @@ static void resume_at(rb_rpp_outlet outlet, uint64_t now)
     bool others = count_on();
     if (others) rb_rpp_settle_all(now);
     rb_rpp_outlet_switch(outlet, true);
-    choose_who_ticks();
     if (!others) rb_rpp_sampling_begin(now);
+    rb_rpp_allocs_resume(outlet);
     rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
 }
 
@@ -261,20 +243,23 @@ void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
     if (!rb_rpp_outlet_is_on(outlet)) return;
     end_lull();
     rb_rpp_settle_all(rpp_monotonic_ns());
+    rb_rpp_allocs_pause(outlet);
     if (count_on() == 1) rb_rpp_sampling_end();
     rb_rpp_outlet_switch(outlet, false);
-    choose_who_ticks();
 }
 
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused)
 {
+    const rb_rpp_alloc_terms allocations = {options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval};
     if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* another thread is stopping it */
     end_lull();
     bool first = !rb_rpp_outlets_any();
     if (count_on()) rb_rpp_settle_all(rpp_monotonic_ns());
     wanted[outlet] = *options;
-    rb_rpp_budget_set_pipeline(outlet, pipeline);
+    rb_rpp_forget_carried(outlet);
+    rb_rpp_allocs_attach(outlet, &allocations);
+    rb_rpp_outlet_set_pipeline(outlet, pipeline);
     combine_options();
     if (first) rb_rpp_engine_start(options->engine);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
@@ -291,7 +276,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
 void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
 {
     rb_rpp_sampler_pause(outlet);
-    rb_rpp_budget_set_pipeline(outlet, NULL);
+    rb_rpp_outlet_set_pipeline(outlet, NULL);
     if (rb_rpp_outlets_any()) {
         combine_options();
         return;
@@ -317,8 +302,7 @@ bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
 {
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     if (!pipeline) return false;
-    /* A rotation in progress was cut earlier. */
-    uint32_t window = rpp_pipeline_window(pipeline) + (rpp_pipeline_is_rotating(pipeline) ? 1 : 0);
+    uint32_t window = rpp_pipeline_window(pipeline); /* open: a rotation in progress settles the one before it */
     while (!rotate(outlet) || !is_settled_since(pipeline, window)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
@@ -341,9 +325,11 @@ const char *rb_rpp_sampler_engine(void)
 
 void rb_rpp_sampler_init(void)
 {
+    rb_rpp_outlets_init();
     rb_rpp_trigger_init(job);
     rb_rpp_threads_init();
     rb_rpp_births_init();
+    rb_rpp_allocs_init();
 }
 
 void rb_rpp_sampler_leave_vm(void)
@@ -358,6 +344,7 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     rb_rpp_trigger_forget_after_fork();
     rb_rpp_hooks_forget_after_fork();
     rb_rpp_lull_forget_after_fork();
+    rb_rpp_allocs_forget_after_fork();
     rb_rpp_outlets_forget_after_fork();
     rb_rpp_capture_forget_after_fork();
     rb_rpp_overhead_forget_after_fork();
@@ -366,6 +353,11 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     rb_rpp_threads_forget_after_fork();
     atomic_store(&restart_in_child, restart);
     rb_rpp_trigger();
+}
+
+bool rb_rpp_sampler_will_restart(void)
+{
+    return atomic_load_explicit(&restart_in_child, memory_order_relaxed) != NULL;
 }
 
 void rb_rpp_sampler_request(rb_rpp_request what, void (*function)(void))

@@ -30,6 +30,8 @@ typedef struct rb_rpp_sampler_options {
     bool lines;
     double overhead_limit; /* share of one core in application threads */
     rpp_engine_kind engine;
+    unsigned mode;           /* RPP_MODE_* */
+    uint32_t alloc_interval; /* 0: allocations are drawn at random */
 } rb_rpp_sampler_options;
 
 /* Call it once per process image: registers jobs and keys. The first start installs the hooks. */
@@ -63,6 +65,8 @@ const char *rb_rpp_sampler_engine(void);
 
 /* In the child: there is no sampling, and only the calling thread. `restart` runs once, at the child's first safepoint. */
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void));
+/* True in a child that has not reached that safepoint. Any thread. */
+bool rb_rpp_sampler_will_restart(void);
 
 /* --- any thread --- */
 

@@ -1,4 +1,4 @@
-/* rb_seen.c - what a look found: threads, and their stacks one behind the other. */
+/* rb_seen.c - the threads and stacks that a look found. */
 #include "rb_seen.h"
 
 #include <inttypes.h>
@@ -87,7 +87,7 @@ static rpp_status write_frame(const rpp_location *location, const rpp_frame_name
     return put(sink, ",%" PRIu32 "]", location->line);
 }
 
-/* Leaf first; without the profiler's own. */
+/* Writes the leaf first, and leaves out the profiler's own frames. */
 static rpp_status write_stack(const rb_rpp_seen *seen, const rb_rpp_seen_thread *t, const rpp_frame_names *names,
                               rpp_byte_sink *sink)
 {
@@ -112,7 +112,7 @@ static rpp_status write_thread(const rb_rpp_seen *seen, const rb_rpp_seen_thread
     TRY(put(sink, "{\"seq\":%" PRIu32 ",\"tid\":%d,\"state\":\"%s\",\"holds_gvl\":%s,\"for_ns\":", t->seq, (int)t->tid,
             t->state, t->holds_gvl ? "true" : "false"));
     TRY(t->for_ns ? put(sink, "%" PRIu64, t->for_ns) : put(sink, "null"));
-    /* Not as a float: whose comma is the locale's. */
+    /* Not a float, because the locale decides how printf writes its decimal point. */
     TRY(t->cpu >= 0 ? put(sink, ",\"cpu_permille\":%u", (unsigned)(t->cpu * 1000))
                     : put(sink, ",\"cpu_permille\":null"));
     TRY(put(sink, ",\"stack_age_ns\":%" PRIu64 ",\"name\":", t->age_ns));

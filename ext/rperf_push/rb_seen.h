@@ -1,4 +1,4 @@
-/* rb_seen.h - the result of a look (rb_look.h): threads and their stacks.
+/* rb_seen.h - the threads and stacks that a look found (rb_look.h).
  *
  * Threads    one at a time.
  * Ownership  the caller owns the struct, which owns its arrays and a reference to each label set.
@@ -39,14 +39,15 @@ typedef struct rb_rpp_seen {
     size_t used, location_room;
 } rb_rpp_seen;
 
-/* A struct of zeros is empty. NULL if out of memory. */
+/* Adds a thread of which nothing is known yet. A struct of zeros is empty. Returns NULL if out of memory. */
 rb_rpp_seen_thread *rb_rpp_seen_add(rb_rpp_seen *seen);
-/* Sets the stack of the thread that was added last. Out of memory: it has none. */
+/* Sets the stack of the thread that was added last. If out of memory, the thread has no stack. */
 void rb_rpp_seen_set_stack(rb_rpp_seen *seen, const rpp_location *locations, size_t depth);
+/* True if all frames have names. */
 bool rb_rpp_seen_is_named(const rb_rpp_seen *seen, const rpp_frame_names *names);
 /* Writes a JSON array. */
 RPP_NODISCARD rpp_status rb_rpp_seen_write(const rb_rpp_seen *seen, const rpp_frame_names *names, rpp_byte_sink *sink);
-/* Releases all that it holds; afterwards it is empty. */
+/* Releases everything in it. It is empty afterwards. */
 void rb_rpp_seen_destroy(rb_rpp_seen *seen);
 
 #endif

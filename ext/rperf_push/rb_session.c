@@ -48,6 +48,7 @@ static rpp_status session_start(session *s)
         .lines = s->settings->lines,
         .overhead_limit = s->settings->overhead_limit,
         .engine = (rpp_engine_kind)s->settings->engine,
+        .mode = s->settings->mode,
     };
     rb_rpp_life_end_with_process();
     rpp_status status = rpp_uploader_start(s->uploader);
@@ -75,10 +76,12 @@ typedef struct ending {
     uint64_t deadline_ns;
 } ending;
 
+/* A signal handler may cancel a wait that then goes on: the uploader that was told to stop would not wait for the last window. */
 static rpp_status end_threads(void *context, rpp_patience *patience)
 {
     const ending *e = context;
     rpp_status collector = rpp_pipeline_stop(e->session->pipeline, patience);
+    if (collector == RPP_TIMEOUT && atomic_load(&patience->cancelled)) return RPP_TIMEOUT;
     rpp_status uploader = rpp_uploader_stop(e->session->uploader, e->deadline_ns, patience);
     return collector == RPP_OK ? uploader : collector;
 }

@@ -16,6 +16,31 @@ static VALUE native_modes(VALUE self)
     return modes;
 }
 
+/* [type, unit, the name of its group] of each value. */
+static VALUE native_value_types(VALUE self)
+{
+    VALUE types = rb_ary_new();
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+        const rpp_value_type *known = &rpp_value_types[value];
+        VALUE row[] = {rb_utf8_str_new_cstr(known->type), rb_utf8_str_new_cstr(known->unit),
+                       rb_utf8_str_new_cstr(rpp_value_groups[known->group].name)};
+        rb_ary_push(types, rb_ary_new_from_values(3, row));
+    }
+    return types;
+}
+
+/* name => [type, unit] of its period, for each group. */
+static VALUE native_value_groups(VALUE self)
+{
+    VALUE groups = rb_hash_new();
+    for (unsigned group = 0; group < RPP_GROUP_COUNT; group++) {
+        const rpp_value_group_type *known = &rpp_value_groups[group];
+        VALUE period[] = {rb_utf8_str_new_cstr(known->period_type), rb_utf8_str_new_cstr(known->period_unit)};
+        rb_hash_aset(groups, rb_utf8_str_new_cstr(known->name), rb_ary_new_from_values(2, period));
+    }
+    return groups;
+}
+
 /* [number, key, value, frame, title] of each state that has a label. */
 static VALUE native_states(VALUE self)
 {
@@ -43,6 +68,8 @@ static VALUE native_failures(VALUE self)
 void rb_rpp_tables_init(VALUE native)
 {
     rb_define_singleton_method(native, "modes", native_modes, 0);
+    rb_define_singleton_method(native, "value_types", native_value_types, 0);
+    rb_define_singleton_method(native, "value_groups", native_value_groups, 0);
     rb_define_singleton_method(native, "states", native_states, 0);
     rb_define_singleton_method(native, "failures", native_failures, 0);
 }

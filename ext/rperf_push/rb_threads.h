@@ -20,13 +20,13 @@
 
 #include "core/sampling/thread_ledger.h"
 
-/* Who gets samples (rb_outlets.h): one for each session that can be. They never meet. */
+/* The places for sessions (rb_outlets.h). A session receives samples through its outlet. */
 typedef enum rb_rpp_outlet {
     RB_RPP_CONTINUOUS,
-    RB_RPP_ON_DEMAND,                  /* the program's own start */
-    RB_RPP_RECORDED,                   /* that of `rperf-push record` */
-    RB_RPP_SIDE,                       /* whoever looks in from within the process; the first of four */
-    RB_RPP_ATTACHED = RB_RPP_SIDE + 4, /* whoever looks in from outside; the first of four */
+    RB_RPP_ON_DEMAND,                  /* RperfPush.start */
+    RB_RPP_RECORDED,                   /* `rperf-push record` */
+    RB_RPP_SIDE,                       /* the first of four for SideSession in Ruby, which looks in from within */
+    RB_RPP_ATTACHED = RB_RPP_SIDE + 4, /* the first of four for peers of the control socket */
     RB_RPP_OUTLETS = RB_RPP_ATTACHED + 4
 } rb_rpp_outlet;
 
@@ -35,26 +35,26 @@ typedef struct rb_rpp_thread {
     VALUE thread;                     /* may be used until `ended` */
     uint32_t seq;                     /* 1-based, in order of first sight */
     uint32_t windows[RB_RPP_OUTLETS]; /* the windows its time belongs to */
-    uint32_t boundaries;              /* of those there were (rb_rotation.h), it is late for none */
+    uint32_t boundaries;              /* the thread is settled up to this number of them (rb_rotation.h) */
     bool in_ruby;
     bool interrupted; /* its signal handler captures, at any instruction */
-    bool refused;     /* the VM's or a table's state forbade the last capture */
+    bool refused;     /* the VM or a table was not in a state for the last capture */
     _Atomic bool ended;
-    _Atomic uint64_t looked_at_ns; /* at a tick, or its birth */
+    _Atomic uint64_t looked_at_ns; /* the last tick, or the birth */
     _Atomic uint64_t resumed_ns;   /* when it began to run */
     clockid_t cpu_clock;           /* if the ledger has one */
-    pid_t tid;                     /* of the kernel; 0: not known */
+    pid_t tid;                     /* the kernel's; 0: unknown */
     rpp_thread_ledger ledger;
 #if RB_RPP_HAVE_THREAD_TIMERS
     timer_t timer;
 #endif
     bool has_timer;
-    volatile bool in_job;  /* our job runs on it: a tick it owes is taken at the job's end */
-    volatile bool ticking; /* the timer is set, or waits */
-    volatile bool waits;   /* its tick came when the thread did not run: it is set when the thread runs again */
+    volatile bool in_job;  /* our job runs on this thread, and takes its owed tick at the end */
+    volatile bool ticking; /* the timer is set, or waits (below) */
+    volatile bool waits;   /* a tick came while the thread did not run; the timer is set when it runs again */
 } rb_rpp_thread;
 
-/* The same for all ledgers. */
+/* All ledgers use the same rules. */
 extern rpp_ledger_rules rb_rpp_rules;
 
 /* The sampling period in force. */
@@ -72,27 +72,27 @@ bool rb_rpp_in_main_ractor(void);
 extern rb_internal_thread_specific_key_t rb_rpp_threads_key;
 #define RB_RPP_THREAD_IS_BIRTH ((uintptr_t)1)
 
-/* NULL if the thread has no record. Any context. */
+/* Returns NULL if the thread has no record. Any context. */
 static inline rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
 {
     void *carried = rb_internal_thread_specific_get(thread, rb_rpp_threads_key);
     return (uintptr_t)carried & RB_RPP_THREAD_IS_BIRTH ? NULL : (rb_rpp_thread *)carried;
 }
 
-/* Creates a record and opens its ledger. Uses plain malloc; NULL if out of memory. */
+/* Creates a record and opens its ledger. Uses plain malloc. Returns NULL if out of memory. */
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
-/* Creates records for all living threads of this Ractor that have none. Only in a method: it allocates. */
+/* Creates a record for each living thread of this Ractor that has none. Call it only in a method, because it allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns);
-/* A thread without a record may carry its time of birth. */
+/* Stores the time of birth in a thread that has no record yet. */
 void rb_rpp_thread_set_birth(VALUE thread, uint64_t now_ns);
-/* 0: it carries none. */
+/* Returns 0 if the thread carries no time of birth. */
 uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now_ns);
-/* True if it carries its birth and has not run. */
+/* True if the thread carries its birth and has not run. */
 bool rb_rpp_thread_is_unmet(VALUE thread);
-/* True if it is about to run for the first time and still carries its birth. If THREAD_BEGIN does not follow, it belongs to
- * another Ractor and is not profiled. On the thread itself. */
+/* True if the calling thread is about to run for the first time and still carries its birth. If THREAD_BEGIN does not follow, the thread
+ * belongs to another Ractor and is not profiled. */
 bool rb_rpp_thread_is_first_run(VALUE thread);
-/* The thread has run its last Ruby code: it carries nothing from now on, and its record is reused. */
+/* Call it after the thread has run its last Ruby code. Another thread will reuse the record. */
 void rb_rpp_thread_forget(rb_rpp_thread *thread);
 
 extern bool rb_rpp_threads_share; /* use it through the function */
@@ -110,27 +110,27 @@ static inline void rb_rpp_thread_find_clock(rb_rpp_thread *thread)
     if (!thread->ledger.has_cpu_clock) rb_rpp_thread_look_for_clock(thread);
 }
 
-/* With shared native threads, the calling thread is about to let others run. Read its clock first. */
+/* With shared native threads, call it before the calling thread lets others run. Read its clock first. */
 void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
-/* With shared native threads, the VM sometimes reports that a thread ran only when it stops: finds its clock, and returns the
- * CPU time that it used. */
+/* With shared native threads, the VM sometimes reports that a thread ran only when it stops. This finds the thread's clock then, and
+ * returns the CPU time that it used. */
 uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *thread);
-/* 0 if the clock is unknown or the thread has ended. */
+/* Returns 0 if the clock is unknown or the thread has ended. */
 uint64_t rb_rpp_thread_cpu_ns(rb_rpp_thread *thread);
 
-/* What can be told of a thread without the GVL: each number for itself, as of a moment ago. */
+/* What we know of a thread without the GVL. The fields are read one after the other, so they may not fit together. */
 typedef struct rb_rpp_glimpse {
     uint32_t seq;
-    pid_t tid;                     /* 0: not known */
-    uint64_t ready_ns, resumed_ns; /* 0: it is not ready; not known */
+    pid_t tid;                     /* 0: unknown */
+    uint64_t ready_ns, resumed_ns; /* 0: it is not ready; 0: unknown */
     clockid_t cpu_clock;
     bool has_cpu_clock;
 } rb_rpp_glimpse;
 
-/* Of `most` threads at the most; how many they were. Any thread of ours. */
+/* Reads at most `most` threads and returns their number. Any thread of ours. */
 size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most);
 
-/* The list; ended ones are taken out on the way. */
+/* Walk the list. The walk removes ended threads. */
 rb_rpp_thread *rb_rpp_threads_first(void);
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
 /* In a forked child, on the thread that forked, any context: only that thread remains. The next call that reads the list

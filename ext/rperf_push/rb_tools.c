@@ -18,6 +18,7 @@
 /* The settings of one call from Ruby, and the objects made from them. */
 typedef struct tool {
     VALUE options, texts, mistakes, bytes;
+    rpp_value_group group;
     uint64_t time_ns, duration_ns, samples;
     rpp_settings *settings;
     rpp_http_client *http;
@@ -132,6 +133,7 @@ static rpp_payload *copy_payload(const tool *t)
     payload->time_ns = t->time_ns;
     payload->duration_ns = t->duration_ns;
     payload->samples = t->samples;
+    payload->group = t->group;
     payload->sequence = ++sequence;
     return payload;
 }
@@ -206,6 +208,16 @@ static VALUE deliver_once(VALUE argument)
     return describe(t, verdict_name(t), took_ns);
 }
 
+/* nil: the first one. */
+static rpp_value_group group_named(VALUE name)
+{
+    const char *wanted = NIL_P(name) ? rpp_value_groups[0].name : StringValueCStr(name);
+    for (rpp_value_group group = 0; group < RPP_GROUP_COUNT; group++) {
+        if (!strcmp(rpp_value_groups[group].name, wanted)) return group;
+    }
+    rb_raise(rb_eArgError, "no group of values is called %s", wanted);
+}
+
 /* One try, without a session. Returns a Hash with the result, or the Array of mistakes in the settings:
  *   verdict      :delivered; :retry (worth another try), :unconfirmed (may have been stored), :rejected; :too_old (not tried)
  *   http_status  or nil       message  or ""       failure  its code (core/http/http_failure.h) or nil
@@ -213,13 +225,14 @@ static VALUE deliver_once(VALUE argument)
  *   max_raw_bytes  before compression, that the backend surely takes; nil: any number
  *   backend, target, application_name  in effect; the target without credentials */
 static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes, VALUE time_ns, VALUE duration_ns,
-                            VALUE samples)
+                            VALUE samples, VALUE group)
 {
     StringValue(bytes);
     tool t = {.options = options,
               .texts = texts,
               .mistakes = rb_ary_new(),
               .bytes = bytes,
+              .group = group_named(group),
               .time_ns = NUM2ULL(time_ns),
               .duration_ns = NUM2ULL(duration_ns),
               .samples = NUM2ULL(samples)};
@@ -228,8 +241,23 @@ static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes,
     return result;
 }
 
+static VALUE ask_for_group(VALUE argument)
+{
+    tool *t = (tool *)argument;
+    if (!open_backend(t)) return t->mistakes;
+    return t->backend->limits.one_group ? Qtrue : Qfalse;
+}
+
+/* Whether a profile may have values of one group only (core/base/value_types.h), or the Array of mistakes. */
+static VALUE native_one_group_p(VALUE self, VALUE options, VALUE texts)
+{
+    tool t = {.options = options, .texts = texts, .mistakes = rb_ary_new()};
+    return rb_ensure(ask_for_group, (VALUE)&t, free_tool, (VALUE)&t);
+}
+
 void rb_rpp_tools_init(VALUE native)
 {
     rb_define_singleton_method(native, "tiny_profile", native_tiny_profile, 2);
-    rb_define_singleton_method(native, "deliver", native_deliver, 6);
+    rb_define_singleton_method(native, "deliver", native_deliver, 7);
+    rb_define_singleton_method(native, "one_group?", native_one_group_p, 2);
 }

@@ -14,7 +14,7 @@
 static rb_postponed_job_handle_t handle;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool left_vm;        /* set under the lock */
-static _Atomic bool on_the_way;     /* a thread is about to trigger it in the main Ractor */
+static _Atomic unsigned on_the_way; /* jobs, a bit each, that a thread is about to trigger in the main Ractor */
 static _Atomic bool nobody_has_run; /* in a forked child, until its thread has taken the GVL */
 
 void rb_rpp_trigger_init(rb_postponed_job_func_t job)
@@ -46,19 +46,26 @@ static void *trigger_from_outside(void *unused)
 {
     static const struct timespec a_moment = {0, 5 * (long)RPP_NS_PER_MS};
     nanosleep(&a_moment, NULL);
-    atomic_store(&on_the_way, false);
-    rb_rpp_trigger();
+    unsigned jobs = atomic_exchange(&on_the_way, 0);
+    for (rb_postponed_job_handle_t job = 0; jobs; job++, jobs >>= 1) {
+        if (jobs & 1) rb_rpp_trigger_other(job);
+    }
     return NULL;
 }
 
 void rb_rpp_trigger_in_main_ractor(void)
 {
+    rb_rpp_trigger_other_in_main_ractor(handle);
+}
+
+void rb_rpp_trigger_other_in_main_ractor(rb_postponed_job_handle_t job)
+{
     pthread_t thread;
-    if (atomic_exchange(&on_the_way, true)) return;
+    if (atomic_fetch_or(&on_the_way, 1u << job)) return;
     if (rpp_thread_start(&thread, "rpp-trigger", STACK_BYTES, trigger_from_outside, NULL) == RPP_OK) {
         pthread_detach(thread);
     } else {
-        atomic_store(&on_the_way, false); /* the next trigger does it */
+        atomic_store(&on_the_way, 0); /* the next trigger does it */
     }
 }
 
@@ -96,6 +103,6 @@ void rb_rpp_trigger_leave_vm(void)
 void rb_rpp_trigger_forget_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
-    atomic_store(&on_the_way, false);
+    atomic_store(&on_the_way, 0);
     atomic_store(&nobody_has_run, true);
 }

@@ -31,6 +31,8 @@ void rb_rpp_trigger_other(rb_postponed_job_handle_t job);
 /* In another Ractor. One that has a job of its own to do, such as finalizers, comes to all that were triggered; triggered by its
  * thread, ours would come to it again. By a thread that Ruby does not know, it comes to the main Ractor: in some milliseconds. */
 void rb_rpp_trigger_in_main_ractor(void);
+/* The same for another job of ours. */
+void rb_rpp_trigger_other_in_main_ractor(rb_postponed_job_handle_t job);
 /* In a job: do no other work before this is true. False: an exception is about to be raised; the job will run again. */
 bool rb_rpp_trigger_knows_who_runs(void);
 /* The calling thread enters the GC. */

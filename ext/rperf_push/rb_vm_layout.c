@@ -13,7 +13,8 @@ static const rb_rpp_vm_layout layouts[] = {
     .svar = {.cref_or_method = 1}, \
     .method = {.definition = 2}, \
     .iseq = {.body = 2, .code_size_bytes = 4, .code_bytes = 8}, \
-    .event = {.ec = 1, .frame = 2, .self = 3, .name = 4, .owner = 6}
+    .call = {.fiber = 5, .called = 3, .owner = 4}, \
+    .event = {.ec = 1, .frame = 2, .self = 3, .name = 4, .called = 5, .owner = 6}
     {.series = "3.3", SAME_SINCE_3_3},
     {.series = "3.4", SAME_SINCE_3_3},
     {.series = "4.0", SAME_SINCE_3_3},

@@ -37,8 +37,13 @@ typedef struct rb_rpp_vm_layout {
         unsigned char body;
         unsigned char code_bytes, code_size_bytes; /* in the body, in bytes */
     } iseq;
+    /* For tracing only. */
     struct {
-        unsigned char ec, frame, self, name, owner;
+        unsigned char fiber;         /* of an execution context */
+        unsigned char called, owner; /* of a method entry */
+    } call;
+    struct {
+        unsigned char ec, frame, self, name, called, owner;
     } event; /* what a hook with RUBY_EVENT_HOOK_FLAG_RAW_ARG gets; rb_call_frames.c verifies it */
 } rb_rpp_vm_layout;
 

@@ -43,12 +43,16 @@ enum {
 static rb_rpp_vm_layout layout;
 static bool is_proven;
 
-/* The lines of the previous walk, from the root on: the next walk shares most of them. Only for this window, because its frames
- * are alive. */
-static struct known_line {
+/* The frames of the previous walk, from the root on: the next walk shares most of them. A frame whose words are the same runs the
+ * same method at the same line. Only for this window, because its frames are alive. */
+static struct known_frame {
     VALUE iseq, pc;
+    VALUE env; /* 0: which method it runs is not known from these words alone */
+    VALUE flags, method, before;
+    VALUE flags_around, method_around; /* of a block: the method that it is in decides */
+    VALUE value;
     int line;
-} lines_before[RPP_MAX_DEPTH + 1];
+} frames_before[RPP_MAX_DEPTH + 1];
 
 typedef struct walk {
     VALUE thread;
@@ -156,19 +160,18 @@ static bool is_of_jit_code(const VALUE *frame)
     return frame[layout.frame.words - 1];
 }
 
-static int line_of(const walk *w, const VALUE *frame)
+static int line_of(const walk *w, const VALUE *frame, struct known_frame *known)
 {
     VALUE iseq = frame[layout.frame.iseq], pc = frame[layout.frame.pc];
     if (frame == w->leaf && is_of_jit_code(frame)) return 0;
-    if (w->from_root > RPP_MAX_DEPTH) return find_line(iseq, pc);
-    struct known_line *known = &lines_before[w->from_root];
-    if (known->iseq != iseq || known->pc != pc) *known = (struct known_line){iseq, pc, find_line(iseq, pc)};
+    if (!known) return find_line(iseq, pc);
+    if (known->iseq != iseq || known->pc != pc) *known = (struct known_frame){iseq, pc, .line = find_line(iseq, pc)};
     return known->line;
 }
 
 void rb_rpp_walk_next_window(void)
 {
-    memset(lines_before, 0, sizeof lines_before);
+    memset(frames_before, 0, sizeof frames_before);
 }
 
 /* --- frames --- */
@@ -180,8 +183,56 @@ static void add(walk *w, VALUE value, int line)
     w->count++;
 }
 
+/* --- frames of the previous walk --- */
+
+/* NULL: nothing is kept of it. The line of the leaf may be unknown while others know it. */
+static struct known_frame *known_at(const walk *w, const VALUE *frame)
+{
+    return w->lines && frame != w->leaf && w->from_root <= RPP_MAX_DEPTH ? &frames_before[w->from_root] : NULL;
+}
+
+static bool is_known(const struct known_frame *known, const VALUE *frame)
+{
+    VALUE address = frame[layout.frame.ep];
+    if (known->env != address || !address) return false;
+    const VALUE *env = words_at(address);
+    bool is_same = env[ENV_FLAGS] == known->flags && env[ENV_METHOD] == known->method &&
+                   frame[layout.frame.pc] == known->pc && frame[layout.frame.iseq] == known->iseq;
+    if (!is_same || known->flags & ENV_LOCAL) return is_same;
+    const VALUE *around = words_at(known->before & ~(VALUE)3);
+    return env[ENV_BEFORE] == known->before && around[ENV_FLAGS] == known->flags_around &&
+           around[ENV_METHOD] == known->method_around;
+}
+
+/* The environment whose words say which method runs there: its own, or the next one. NULL: it is further away. */
+static const VALUE *deciding(const walk *w, const VALUE *frame, const VALUE *env)
+{
+    if ((VALUE)env != frame[layout.frame.ep]) return NULL; /* it is moving to the heap */
+    if (env[ENV_FLAGS] & ENV_LOCAL) return env;
+    const VALUE *around = environment_around(w, env);
+    bool is_there = (VALUE)around == (env[ENV_BEFORE] & ~(VALUE)3);
+    return around && is_there && around[ENV_FLAGS] & ENV_LOCAL ? around : NULL;
+}
+
+/* `method` as found, or 0 if the value is not a method. One that these words do not contain is not kept. */
+static void keep(const walk *w, const VALUE *frame, const VALUE *env, VALUE method, struct known_frame *known)
+{
+    const VALUE *around = deciding(w, frame, env);
+    if (!around || (method && method != around[ENV_METHOD])) return;
+    *known = (struct known_frame){.iseq = frame[layout.frame.iseq],
+                                  .pc = frame[layout.frame.pc],
+                                  .env = (VALUE)env,
+                                  .flags = env[ENV_FLAGS],
+                                  .method = env[ENV_METHOD],
+                                  .before = env[ENV_BEFORE],
+                                  .flags_around = around[ENV_FLAGS],
+                                  .method_around = around[ENV_METHOD],
+                                  .value = w->frames[w->count - 1],
+                                  .line = w->lines[w->count - 1]};
+}
+
 /* False: this is not a complete frame. */
-static bool walk_frame(walk *w, const VALUE *frame)
+static bool walk_new_frame(walk *w, const VALUE *frame, struct known_frame *known)
 {
     VALUE method;
     const VALUE *env = environment_at(w, frame[layout.frame.ep]);
@@ -189,6 +240,7 @@ static bool walk_frame(walk *w, const VALUE *frame)
     int definition = method ? definition_of(method) : -1;
     if (env[ENV_FLAGS] & FRAME_IN_C) {
         if (definition == DEFINED_IN_C) add(w, method, 0);
+        if (known && definition == DEFINED_IN_C) keep(w, frame, env, method, known);
         return true;
     }
     /* For backtraces, the VM puts the name of the file being loaded into a frame, in place of an iseq. */
@@ -196,7 +248,17 @@ static bool walk_frame(walk *w, const VALUE *frame)
     if (is_dummy && !frame[layout.frame.pc]) return true;
     VALUE iseq = frame[layout.frame.iseq];
     if (kind_of(iseq) != KIND_ISEQ) return false;
-    add(w, definition == DEFINED_IN_RUBY ? method : iseq, w->lines ? line_of(w, frame) : 0);
+    bool is_method = definition == DEFINED_IN_RUBY;
+    add(w, is_method ? method : iseq, w->lines ? line_of(w, frame, known) : 0);
+    if (known) keep(w, frame, env, is_method ? method : 0, known);
+    return true;
+}
+
+static bool walk_frame(walk *w, const VALUE *frame)
+{
+    struct known_frame *known = known_at(w, frame);
+    if (!known || !is_known(known, frame)) return walk_new_frame(w, frame, known);
+    add(w, known->value, known->line);
     return true;
 }
 

@@ -15,6 +15,8 @@
 #include "rb_calls.h"
 #include "rb_compat.h"
 #include "rb_control.h"
+#include "rb_custom.h"
+#include "rb_demand.h"
 #include "rb_frames.h"
 #include "rb_labels.h"
 #include "rb_life.h"
@@ -26,6 +28,7 @@
 #include "rb_sample_text.h"
 #include "rb_sampler.h"
 #include "rb_session.h"
+#include "rb_session_folder.h"
 #include "rb_stats.h"
 #include "rb_sums.h"
 #include "rb_tables.h"
@@ -39,11 +42,7 @@ RUBY_FUNC_EXPORTED void Init_rperf_push(void);
 /* A forked child goes through them in this order: the log comes first, because others may log. At the exit, in reverse order:
  * the sessions on demand come first, because nobody waits for them. */
 static const rb_rpp_participant *const participants[] = {
-    &rb_rpp_log_life,
-    &rb_rpp_control_life,
-    &rb_rpp_session_life,
-    &rb_rpp_on_demand_life,
-    &rb_rpp_calls_life,
+    &rb_rpp_log_life, &rb_rpp_control_life, &rb_rpp_session_life, &rb_rpp_demand_life, &rb_rpp_calls_life,
 };
 
 static VALUE native_set_root(VALUE self, VALUE path)
@@ -52,13 +51,24 @@ static VALUE native_set_root(VALUE self, VALUE path)
     return path;
 }
 
+/* Each Ruby::Box that requires the library gets a copy of its file, with variables of its own. The object ENV is the same in all. */
+static void be_the_only_one(void)
+{
+    VALUE of_all_boxes = rb_const_get(rb_cObject, rb_intern("ENV"));
+    ID mark = rb_intern("rperf_push"); /* Ruby code sees only names that begin with @ */
+    if (RTEST(rb_attr_get(of_all_boxes, mark))) {
+        rb_raise(rb_eLoadError,
+                 "rperf_push is loaded already in this process: it profiles the code of every Ruby::Box, "
+                 "so require it in one of them only");
+    }
+    rb_ivar_set(of_all_boxes, mark, Qtrue);
+}
+
 void Init_rperf_push(void)
 {
-    static bool initialized; /* Ruby::Box may load a second copy of the library; one image has one profiler */
+    be_the_only_one();
     VALUE module = rb_define_module("RperfPush");
     VALUE native = rb_define_module_under(module, "Native");
-    if (initialized) rb_raise(rb_eLoadError, "rperf_push is loaded already");
-    initialized = true;
 
     VALUE lib_dir = rb_const_defined(native, rb_intern("LIB_DIR")) ? rb_const_get(native, rb_intern("LIB_DIR")) : Qnil;
     rb_rpp_naming_init(NIL_P(lib_dir) ? "" : StringValueCStr(lib_dir));
@@ -70,10 +80,12 @@ void Init_rperf_push(void)
     rb_rpp_testing_checks_init(native);
     rb_rpp_log_init();
     rb_rpp_labels_init(native);
+    rb_rpp_custom_init(module, native);
     rb_rpp_outcomes_init(native);
     rb_rpp_session_init(native);
     rb_rpp_stats_init(native);
     rb_rpp_on_demand_init(native);
+    rb_rpp_session_folder_init(native);
     rb_rpp_control_init(native);
     rb_rpp_tools_init(native);
     rb_rpp_pprof_init(native);

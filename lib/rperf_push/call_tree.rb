@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "call_reports"
+require_relative "json_text"
 
 module RperfPush
   # Every call of a program, exactly: threads, below each of them the tree of its calls, and the methods. All times are nanoseconds.
@@ -12,7 +13,12 @@ module RperfPush
   # both, and that of all calls below. A call that has not returned counts with the time that it has run; one that was under way when
   # the tracing began is not counted as a call. A recursive method's total is that of its outermost calls.
   class CallTree
-    COLUMNS = %i[parents methods calls self wait cpu total].freeze
+    COLUMNS = %i[parents methods calls self wait cpu total objects].freeze
+    LOSSES = { full: "Not all chains of calls are told apart: (other) has the rest",
+               methods_full: "Not all methods are told apart: (other) has the rest",
+               roots_full: "Not all threads are told apart: the last one has the rest",
+               lost: "For some calls there was no memory: they are part of their caller",
+               unseen_stacks: "Some threads or fibers are not in it: there were too many at a time" }.freeze
 
     # A thread, or the other fibers of a thread, which are one.
     class ThreadRoot
@@ -53,12 +59,16 @@ module RperfPush
       attr_reader :call_trees
       # @return [Integer]
       attr_reader :called, :self, :wait, :cpu, :total
+      # @return [Integer, nil] objects that it created itself; nil: not counted
+      attr_reader :allocations
 
-      def initialize(id, description, sums)
+      # @param outermost [Proc] whether a node's call is not within another one of the same two methods
+      def initialize(id, description, sums, outermost)
         @id = id
+        @outermost = outermost
         @label, @path, @line, kind, @class_name = description
         @kind = kind.to_sym
-        @called, @self, @wait, @cpu, @total, @recursive = sums
+        @called, @self, @wait, @cpu, @total, @recursive, @allocations = sums
         @call_trees = []
       end
 
@@ -76,17 +86,45 @@ module RperfPush
       private
 
       def relations(pairs)
-        pairs.group_by(&:first).map { |target, list| Relation.of(target, list.map(&:last)) }
+        pairs.group_by(&:first).map { |target, list| Relation.of(target, list.map(&:last), @outermost) }
              .sort_by { |relation| [-relation.total, relation.target&.label.to_s] }
       end
     end
 
     # The calls between two methods. The total of calls within each other counts once.
-    Relation = Struct.new(:target, :called, :total, :self, :wait) do
-      def self.of(target, nodes)
-        ids = nodes.to_h { |node| [node.id, true] }
-        outermost = nodes.reject { |node| node.parent.path.any? { |above| ids[above.id] } }
-        new(target, nodes.sum(&:called), outermost.sum(&:total), nodes.sum(&:self), nodes.sum(&:wait))
+    Relation = Struct.new(:target, :called, :total, :self, :wait, :allocations) do
+      def self.of(target, nodes, outermost)
+        total = nodes.sum { |node| outermost.call(node) ? node.total : 0 }
+        allocations = nodes.sum(&:allocations) if nodes.all?(&:allocations)
+        new(target, nodes.sum(&:called), total, nodes.sum(&:self), nodes.sum(&:wait), allocations)
+      end
+    end
+
+    # The nodes whose calls are not within another call between the same two methods. Each node is visited once, on the way down from
+    # the roots; a number on the list is a relation whose calls end there.
+    class Outermost
+      def initialize(roots, methods)
+        @methods = methods
+        @found = {}
+        @open = Hash.new(0)
+        walk(roots.flat_map(&:children))
+      end
+
+      def include?(node) = @found.key?(node.id)
+
+      private
+
+      def walk(waiting)
+        while (node = waiting.pop)
+          node.is_a?(Integer) ? @open[node] -= 1 : waiting.push(enter(node)).concat(node.children)
+        end
+      end
+
+      def enter(node)
+        relation = ((node.parent.target&.id || -1) * @methods) + node.target.id
+        @found[node.id] = true if @open[relation].zero?
+        @open[relation] += 1
+        relation
       end
     end
 
@@ -105,6 +143,8 @@ module RperfPush
       attr_reader :children
       # @return [Integer]
       attr_reader :called, :self, :wait, :cpu, :total
+      # @return [Integer, nil] objects that it created itself; nil: not counted
+      attr_reader :allocations
 
       # @return [Integer] of the {ThreadRoot} that it is below
       attr_reader :thread_number
@@ -114,7 +154,7 @@ module RperfPush
         @thread_number = thread_number
         @parent = parent
         @target = target
-        @called, @self, @wait, @cpu, @total = numbers
+        @called, @self, @wait, @cpu, @total, @allocations = numbers
         @children = []
         parent&.children&.push(self)
         target&.call_trees&.push(self)
@@ -154,8 +194,8 @@ module RperfPush
     attr_reader :methods
     # @return [Array<Node>] parents before their children
     attr_reader :nodes
-    # @return [Integer] of the tracing
-    attr_reader :duration_ns
+    # @return [Integer] of the tracing; the start since the epoch
+    attr_reader :start_time_ns, :duration_ns
     # @return [Integer] the time of tracing itself, which is not in any other number
     attr_reader :overhead_ns
     # @return [Integer] memory of the tree while it was built
@@ -166,7 +206,7 @@ module RperfPush
     def initialize(facts, columns)
       @facts = facts
       @columns = columns
-      @duration_ns, @bytes = facts.values_at(:duration_ns, :bytes)
+      @start_time_ns, @duration_ns, @bytes = facts.values_at(:start_time_ns, :duration_ns, :bytes)
       @overhead_ns = columns[:overhead]
       build_methods
       build_nodes
@@ -176,6 +216,10 @@ module RperfPush
     def calls = methods.sum(&:called)
     # @return [Boolean] whether there were more nodes than `max_nodes`: then (other) has the rest
     def full? = @facts[:full]
+    # @return [Boolean] whether allocations were counted
+    def allocations? = @facts[:allocations] == true
+    # @return [Array<String>] which limits were met, and what that means
+    def losses = LOSSES.filter_map { |fact, text| text unless [nil, false, 0].include?(@facts[fact]) }
     # @return [Array<MethodInfo>] with that label, or with a label that matches
     def find(label) = methods.select { |method| label.is_a?(Regexp) ? method.label.match?(label) : method.label == label }
 
@@ -185,15 +229,13 @@ module RperfPush
 
     # @return [Hash] of numbers and texts, from which {from_h} makes the tree again
     def to_h
-      { facts: { **@facts.slice(:duration_ns, :bytes, :full, :methods), roots: roots.map { |name, fibers| [name, fibers] } },
-        columns: @columns }
+      { facts: { **@facts.slice(:start_time_ns, :duration_ns, :bytes, :methods, :allocations, *LOSSES.keys), roots: }, columns: @columns }
     end
 
+    # Without the json library: a program that is traced from outside may not have loaded it.
+    #
     # @return [String]
-    def to_json(*)
-      require "json"
-      to_h.to_json(*)
-    end
+    def to_json(*) = JSONText.of(to_h)
 
     def self.from_h(hash) = new(hash[:facts], hash[:columns])
     def inspect = "#<#{self.class} #{threads.size} threads, #{methods.size} methods, #{nodes.size} nodes>"
@@ -201,16 +243,20 @@ module RperfPush
     private
 
     def build_methods
-      @by_id = @facts[:methods].zip(@columns[:sums]).each_with_index.map { |(description, sums), id| MethodInfo.new(id, description, sums) }
+      @by_id = @facts[:methods].zip(@columns[:sums]).each_with_index.map do |(description, sums), id|
+        MethodInfo.new(id, description, allocations? ? sums : sums.first(6), method(:outermost?))
+      end
     end
 
     def build_nodes
-      parents, methods, *numbers = @columns.values_at(*COLUMNS)
+      parents, methods, *numbers = @columns.values_at(*(allocations? ? COLUMNS : COLUMNS - [:objects]))
       @nodes = []
       parents.zip(methods, *numbers) { |parent, method, *measured| @nodes << node(parent && @nodes[parent], method, measured) }
       @methods = by_total(@by_id.reject { |method| method.call_trees.empty? })
       @threads = @nodes.reject(&:parent).map { |root| thread_root(root.thread_number, root) }
     end
+
+    def outermost?(node) = (@outermost ||= Outermost.new(threads.map(&:root), @by_id.size)).include?(node)
 
     def thread_root(number, root) = ThreadRoot.new(number, *roots[number - 1], root)
 

@@ -31,6 +31,15 @@ module RperfPush
     # @param arguments [Array<String>] as in ARGV
     # @return [Integer] the exit status
     def run(arguments)
+      perform(arguments).tap { $stdout.flush }
+    rescue Errno::EPIPE
+      1 # the reader closed the pipe
+    rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EIO => e
+      $stderr.puts "rperf-push: standard output: #{reason(e)}"
+      1
+    end
+
+    def perform(arguments)
       name, *rest = arguments.map { |argument| in_utf8(argument) }
       case name
       when nil, "help", "--help", "-h" then help(*rest)
@@ -41,14 +50,23 @@ module RperfPush
     rescue Mistake => e
       $stderr.puts "rperf-push: #{e.message.lines.map(&:chomp).join("; ")}"
       e.exit_status
-    rescue Errno::EPIPE
-      1 # the reader closed the pipe
     rescue Interrupt
       130
     end
 
+    private_class_method :perform
+
     # @return [String] the system's message without the path
     def reason(error) = error.message[/\A[^@(]*/].sub(/ - .*/, "").strip
+
+    # Arguments that an OptionParser refuses are the user's mistake.
+    #
+    # @yieldreturn [Object] what the parser makes of them
+    def parsing(command)
+      yield
+    rescue OptionParser::ParseError => e
+      raise Mistake, "#{command}: #{e.message}"
+    end
 
     # Without a locale, as in a container, arguments have no encoding and cannot be joined with text that has one.
     def in_utf8(argument)

@@ -19,7 +19,7 @@ module RperfPush
       basic_auth_username basic_auth_password auth_token tenant_id http_headers
       tls_ca_file tls_client_cert tls_client_key tls_verify proxy
       queue_max_bytes spool_directory spool_max_bytes resend_unconfirmed
-      overhead_limit max_label_values label_names label_deny outcome_labels slow_requests
+      overhead_limit max_label_values label_names label_deny class_labels outcome_labels slow_requests
       vm_state_frames lines control_socket enabled
     ].freeze
 

@@ -49,6 +49,12 @@ module RperfPush
         clients.find { |client| client.pid == pid } || raise(Refused, "no process #{pid} listens: is it profiled, and of this user?")
     end
 
+    # @param values [Array<String>, Object] a list: the key as often as it has values
+    # @return [Array<String>] as the protocol has them
+    def self.given(key, values)
+      [*values].map { |value| "#{key}=#{value.to_s.b.gsub(/[^!-$&-~]/n) { |byte| format("%%%02X", byte.ord) }}" }
+    end
+
     attr_reader :path
 
     def initialize(path)
@@ -70,7 +76,7 @@ module RperfPush
     # @yieldparam stream [Stream]
     def connect(verb, **arguments)
       UNIXSocket.open(path) do |socket|
-        socket.write("#{[GREETING, verb, *arguments.map { |key, value| "#{key}=#{value}" }].join(" ")}\n")
+        socket.write("#{[GREETING, verb, *arguments.flat_map { |key, value| ControlClient.given(key, value) }].join(" ")}\n")
         yield Stream.new(socket)
       end
     rescue Errno::EPIPE, Errno::ECONNRESET

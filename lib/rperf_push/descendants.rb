@@ -26,15 +26,17 @@ module RperfPush
       end
 
       # @return [String] without blanks within a term
-      def in_text(frequency:, mode:, lines:, aggregate:, defer:, engine:)
-        [frequency, [*mode].join(","), *[lines, aggregate, defer].map { |one| one ? 1 : 0 }, engine].join(" ")
+      def in_text(frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:)
+        flags = [lines, aggregate, defer, class_labels].map { |one| one ? 1 : 0 }
+        [frequency, [*mode].join(","), *flags, engine, alloc_interval || 0].join(" ")
       end
 
       private
 
-      def in_ruby(frequency, mode, *flags, engine)
-        lines, aggregate, defer = flags.map { |flag| flag == "1" }
-        { frequency: Integer(frequency), mode: mode.split(",").map(&:to_sym), lines:, aggregate:, defer:, engine: engine.to_sym }
+      def in_ruby(frequency, mode, *flags, engine, alloc_interval)
+        lines, aggregate, defer, class_labels = flags.map { |flag| flag == "1" }
+        { frequency: Integer(frequency), mode: mode.split(",").map(&:to_sym), lines:, aggregate:, defer:, engine: engine.to_sym,
+          alloc_interval: Integer(alloc_interval).nonzero?, class_labels: }
       end
     end
 

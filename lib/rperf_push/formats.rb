@@ -20,6 +20,11 @@ module RperfPush
       ".collapsed" => :collapsed, ".folded" => :collapsed, ".txt" => :text
     }.freeze
     GZIP = "\x1F\x8B".b
+    # What people may well give to a reader, by how it begins.
+    NO_PROFILES = {
+      /\ATotal: \S+ \(\w+\)\n/n => "a text report, from which no profile can be read",
+      /\A\x04\x08/n => "a dump of Ruby, such as stackprof's; what stackprof --stackcollapse makes of it can be read"
+    }.freeze
     PIECE = 1024 * 1024
     MAX_BYTES = 1024 * 1024 * 1024 # uncompressed
     GZIP_LEVEL = 1 # a third of the time of level 6, for a tenth more bytes
@@ -55,6 +60,9 @@ module RperfPush
 
     def decode(bytes, name)
       raw = unpacked(bytes, name)
+      _, reason = NO_PROFILES.find { |beginning, _| raw.byteslice(0, 100).b.match?(beginning) }
+      raise FormatError, "#{name}: #{reason}" if reason
+
       return JSONFile.decode(raw) if raw.match?(/\A\s*\{/)
       return Collapsed.decode(raw) if Collapsed.like?(raw)
 

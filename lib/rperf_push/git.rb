@@ -51,7 +51,7 @@ module RperfPush
     def meta(env = ENV, directory = Dir.pwd)
       place = place_in(env)
       known = { sha: env[place.commit], branch: first_of(place.branches, env) }.compact.transform_values { |said| text(said) } if place
-      asked = ask(directory, "log", "-1", "--format=%H%x00%s%x00%cI", place ? env[place.commit] : "HEAD")
+      asked = ask(directory, "log", "-1", "--format=%H%x00%s%x00%cI", "--end-of-options", place ? env[place.commit] : "HEAD", "--")
       return known unless asked
 
       sha, subject, committed_at = asked.split(SEPARATOR)

@@ -2,6 +2,7 @@
 
 require_relative "atomic_file"
 require_relative "merge"
+require_relative "session_folder"
 
 module RperfPush
   # A session on demand and the forked children that carry it on: what they have recorded when they end lies in a folder until the
@@ -55,7 +56,10 @@ module RperfPush
       end
 
       # A session that another process has begun is over there.
-      def ended = (leave if @current && !@current.own? && !Native.recording?)
+      def ended
+        leave if @current && !@current.own? && !Native.recording?
+        SessionMember.ended if defined?(SessionMember)
+      end
 
       # Around the end of a session: if it ends and what follows is interrupted, nothing of it is left.
       def ending
@@ -103,12 +107,10 @@ module RperfPush
     # The session has begun.
     def open(_terms) = nil
 
-    # What a child needs at its end is loaded before it begins.
+    # It loads nothing: beside a thread that computes, each read of a file waits for the GVL once more.
     def expect_child
       return if @folder || !own?
 
-      require_relative "formats"
-      require_relative "session_folder"
       @folder = SessionFolder.create.path
     rescue SystemCallError => e
       @folder = ""
@@ -143,12 +145,15 @@ module RperfPush
     private
 
     # @return [Array(Integer, Hash)] process and data
-    def children = Dir.glob("#{@folder}/*.json.gz").map { |path| [File.basename(path).to_i, Formats.load(path)] }
+    def children
+      # Only this user can write into the folder.
+      Dir.glob("#{@folder}/*.data").map { |path| [File.basename(path).to_i, Marshal.load(File.binread(path))] }
+    end
 
+    # As Marshal, which needs no gem.
     def hand_over
       data = OnDemand.complete(Native.stop(OnDemand::OWN), nil)
-      path = "#{@folder}/#{Process.pid}.json.gz"
-      AtomicFile.write(path, Formats.encode(data, path)) if data
+      AtomicFile.write("#{@folder}/#{Process.pid}.data", Marshal.dump(data)) if data
     rescue SystemCallError => e
       warn "[rperf-push] what the child #{Process.pid} has recorded is lost: #{e.message}" if Dir.exist?(@folder)
     end

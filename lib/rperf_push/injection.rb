@@ -23,11 +23,20 @@ module RperfPush
       folder = library&.sub(%r{/rperf_push/(?:[\d.]+/)?rperf_push\.\w+\z}, "")
       [Native::LIB_DIR, folder, *old.split(File::PATH_SEPARATOR)].compact.uniq.join(File::PATH_SEPARATOR)
     end
+
+    # @param variables [Hash{String => String}] of {environment}
+    # @return [String] what was put into RUBYLIB
+    def paths(variables, now = ENV)
+      (Offer.parts("RUBYLIB", variables["RUBYLIB"]) - Offer.parts("RUBYLIB", now["RUBYLIB"])).join(File::PATH_SEPARATOR)
+    end
     private_class_method :rubyopt, :rubylib
 
-    # What a session of `inherit: true` has in the environment of its processes, for the programs that they start. This file needs
-    # nothing of the gem but to make one.
+    # What a session has in the environment of its processes, for the programs that they start: one of `inherit: true`, or of
+    # `record`. This file needs nothing of the gem but to make one.
     class Offer
+      SESSION_FEATURE = "rperf_push/session"
+      SESSION_VARIABLES = /\ARPERF_PUSH_SESSION_/
+      SESSION_PATHS = "RPERF_PUSH_SESSION_PATHS"
       FEATURE = "rperf_push/inherited"
       FOLDER = "RPERF_PUSH_INHERITED_DIR"
       TERMS = "RPERF_PUSH_INHERITED" # the process that has begun the session, and how
@@ -37,21 +46,27 @@ module RperfPush
         # One to make.
         def of(folder, terms)
           variables = Injection.environment(FEATURE)
-          paths = parts("RUBYLIB", variables["RUBYLIB"]) - parts("RUBYLIB", ENV.fetch("RUBYLIB", nil))
-          given = { **variables, FOLDER => folder, TERMS => terms, PATHS => paths.join(File::PATH_SEPARATOR) }
+          given = { **variables, FOLDER => folder, TERMS => terms, PATHS => Injection.paths(variables) }
           new(given, given.to_h { |name, _| [name, ENV.fetch(name, nil)] })
         end
 
         # The one that a process above has made.
-        def found
-          put_in = { "RUBYOPT" => ["-r#{FEATURE}"], "RUBYLIB" => parts("RUBYLIB", ENV.fetch(PATHS, nil)) }
-          left = put_in.to_h { |name, added| [name, parts(name, ENV.fetch(name, nil)) - added] }
-          before = left.to_h { |name, parts| [name, (parts.join(SEPARATORS[name]) if parts.any?)] }
-          given = [*before.keys, FOLDER, TERMS, PATHS].to_h { |name| [name, ENV.fetch(name, nil)] }
-          new(given, before)
-        end
+        def found = standing(FEATURE, [FOLDER, TERMS, PATHS], PATHS)
+
+        # The one that `record` has made.
+        def of_session = standing(SESSION_FEATURE, ENV.keys.grep(SESSION_VARIABLES), SESSION_PATHS)
 
         def parts(name, text) = text.to_s.split(SEPARATORS[name])
+
+        private
+
+        def standing(feature, variables, paths)
+          put_in = { "RUBYOPT" => ["-r#{feature}"], "RUBYLIB" => parts("RUBYLIB", ENV.fetch(paths, nil)) }
+          left = put_in.to_h { |name, added| [name, parts(name, ENV.fetch(name, nil)) - added] }
+          before = left.to_h { |name, parts| [name, (parts.join(SEPARATORS[name]) if parts.any?)] }
+          given = [*before.keys, *variables].to_h { |name| [name, ENV.fetch(name, nil)] }
+          new(given, before)
+        end
       end
 
       # @param given [Hash{String => String, nil}]

@@ -1,15 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "inheritance"
+require_relative "terms"
 require_relative "usage"
 require_relative "verbose"
 
 module RperfPush
-  # Arguments of {RperfPush.start}, checked, and the shape of what {RperfPush.stop} returns.
+  # Sessions on demand, and the shape of what {RperfPush.stop} returns.
   module OnDemand
-    MODES = Native.modes.freeze
-    ENGINES = { auto: 0, signal: 1, safepoint: 2 }.freeze # as in core/settings/settings_fields.h
-    FREQUENCIES = (1..10_000)
     OWN = 1 # who wants a session, as in rb_threads.h
     RECORDED = 2
 
@@ -28,9 +26,9 @@ module RperfPush
       end
     end
 
-    def start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, inherit:, &block)
-      terms = { frequency:, mode:, lines:, aggregate:, defer:, engine: }
-      arguments = [OWN, *checked(**terms), nil, inherited?(inherit)]
+    def start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:, inherit:, &block)
+      terms = { frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels: }
+      arguments = [OWN, *Terms.checked(**terms), nil, Terms.inherited?(inherit)]
       usage = Usage.new
       # The block runs in there, so that nothing can come between the start and what makes sure of the end.
       if block
@@ -54,12 +52,12 @@ module RperfPush
 
     # In a program that another one has started, which has begun the session: windows become files of the directory as well.
     def carry_on(directory, **terms)
-      Native.start(OWN, *checked(**terms), directory, true)
+      Native.start(OWN, *Terms.checked(**terms), directory, true)
     end
 
-    # For {Session}: windows become files of the directory, and {stop_recorded} has no samples to return.
-    def record(directory, frequency:, mode:, lines:, aggregate:, engine:)
-      Native.start(RECORDED, mode_bits(mode), frequency, lines, aggregate, false, engine_number(engine), directory, false)
+    # For {SessionMember}: windows become files of the directory, and {stop_recorded} has no samples to return.
+    def record(directory, defer: false, **terms)
+      Native.start(RECORDED, *Terms.checked(defer:, **terms), directory, false)
     end
 
     def stop_recorded = Native.stop(RECORDED)
@@ -102,42 +100,6 @@ module RperfPush
       columns = [nil, *values.values]
       samples, sums = Native.sum_samples([[data[:raw_samples], columns, nil, nil]], columns.size)
       { aggregated_samples: samples, **(values.any? ? { values: values.keys.zip(sums.drop(1)).to_h, raw_values: values } : {}) }
-    end
-
-    # @return [Array] as Native.start has them
-    def checked(frequency:, mode:, lines:, aggregate:, defer:, engine:)
-      unless frequency.is_a?(Integer) && FREQUENCIES.cover?(frequency)
-        raise ArgumentError, "frequency must be an Integer from 1 to #{FREQUENCIES.max}, got #{frequency.inspect}"
-      end
-
-      [mode_bits(mode), frequency, lines, aggregate, defer, engine_number(engine)]
-    end
-
-    def mode_bits(mode)
-      modes = Array(mode)
-      unless modes.any? && modes.all? { |one| MODES.key?(one) }
-        raise ArgumentError, "mode must be #{MODES.keys.map(&:inspect).join(", ")} or #{MODES.keys.inspect}, got #{mode.inspect}"
-      end
-
-      modes.map { |one| MODES[one] }.reduce(:|)
-    end
-
-    # The guide's `signal:`. The signal is SIGURG here, whatever the number.
-    def engine_of(signal)
-      return :safepoint if signal == false
-      return :signal if signal == true || (signal.is_a?(Integer) && signal.positive?)
-
-      raise ArgumentError, "signal must be nil, false or a signal's number, got #{signal.inspect}"
-    end
-
-    def inherited?(inherit)
-      return inherit != false if Inheritance::KINDS.include?(inherit)
-
-      raise ArgumentError, "inherit must be :fork, true or false, got #{inherit.inspect}"
-    end
-
-    def engine_number(engine)
-      ENGINES.fetch(engine) { raise ArgumentError, "engine must be one of #{ENGINES.keys.inspect}, got #{engine.inspect}" }
     end
   end
 end

@@ -74,8 +74,8 @@ module RperfPush
       @ends ||= Dir.glob("#{path}/*.json").map { |file| JSON.parse(File.read(file), symbolize_names: true) }.sort_by { |one| one[:pid] }
     end
 
-    # @return [Array<Integer>] the ids of all processes that wrote a file here
-    def pids = Dir.children(path).filter_map { |name| name[/\A(\d+)[-.]/, 1]&.to_i }.uniq.sort
+    # @return [Array<Integer>] the ids of all processes that wrote a file here, or a part of one
+    def pids = Dir.children(path).filter_map { |name| name[/\A\.?(\d+)[-.]/, 1]&.to_i }.uniq.sort
 
     # @param root [Integer] its samples get no label %pid
     # @param raw [Boolean] with the samples as they came, beside their sums

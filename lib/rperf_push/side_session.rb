@@ -10,11 +10,16 @@ module RperfPush
     # @param mode [Symbol, Array<Symbol>] as {RperfPush.start} has it
     # @raise [RuntimeError] as many run as there may be
     def initialize(frequency:, mode: %i[cpu wall])
-      @number = Native.start(ANY, OnDemand.mode_bits(mode), frequency, true, true, false, OnDemand.engine_number(:auto), nil, false)
+      @number = Native.start(ANY, Terms.mode_bits(mode), frequency, true, true, false, Terms.engine_number(:auto), 0, false, nil, false)
     end
 
     # @return [Hash, nil] what was sampled since it began, or since the last one, as {RperfPush.stop} returns it; nil: it has ended
     def snapshot = OnDemand.complete(Native.snapshot(@number, true), nil)
+
+    # To siblings of this process, which may take what it has recorded, as {snapshot} does.
+    #
+    # @param cluster [String]
+    def offer(cluster) = Native.offer(@number, cluster)
 
     # @return [Hash, nil] likewise; it ends
     def stop = OnDemand.complete(Native.stop(@number), nil)

@@ -4,12 +4,14 @@ module RperfPush
   # The values of a data Hash's samples: first the weight, then those under :values.
   module Values
     NANOSECONDS = "nanoseconds"
+    WEIGHTS = { alloc: :alloc_objects, contention: :contentions }.freeze # of a mode that has several values
 
     module_function
 
     # @return [Array<Symbol>]
     def names(data)
-      [Array(data[:mode]).first || :wall, *(data[:values] || {}).keys].map(&:to_sym).uniq
+      mode = Array(data[:mode]).first&.to_sym || :wall
+      [WEIGHTS.fetch(mode, mode), *(data[:values] || {}).keys].map(&:to_sym).uniq
     end
 
     # @return [Array<Integer>, nil] nil means the weights of the samples
@@ -37,6 +39,14 @@ module RperfPush
       raise ArgumentError, "data has no :aggregated_samples" unless samples.is_a?(Array)
 
       samples
+    end
+
+    # @return [Array] the samples that have something of a value, with it as their weight
+    # @raise [ArgumentError] if there is no such value
+    def weighed(data, name)
+      column = column(data, name)
+      weighed = samples(data).each_with_index.map { |sample, at| column ? [sample[0], column[at], *sample.drop(2)] : sample }
+      weighed.reject { |sample| sample[1].zero? }
     end
 
     def label_sets(data)

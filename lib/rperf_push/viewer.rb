@@ -2,11 +2,15 @@
 
 require "monitor"
 require_relative "../rperf_push"
+require_relative "merge"
 require_relative "page_app"
 require_relative "side_session"
+require_relative "viewer_cluster"
+require_relative "viewer_snapshots"
 
 module RperfPush
-  # The page inside an application: profiles of this process, as snapshots that it keeps. Rack middleware, or an application to mount.
+  # The page inside an application: profiles of this process, and of all workers of its cluster, as snapshots that it keeps. Rack
+  # middleware, or an application to mount.
   #
   #   use RperfPush::Viewer, allow: ->(env) { env["warden"].user&.admin? }
   #   mount RperfPush::Viewer.new(nil, path: "", allow: ->(_) { true }), at: "/rperf-push"   # inside of what authenticates
@@ -36,11 +40,10 @@ module RperfPush
 
       @app = app
       @path = path
-      @max_snapshots = max_snapshots
       @allow = allow
-      @snapshots = []
+      @snapshots = ViewerSnapshots.new(max_snapshots)
       @lock = Monitor.new
-      @page = PageApp.new("rperf-push", -> { @lock.synchronize { @snapshots.dup } })
+      @page = PageApp.new("rperf-push", -> { @snapshots.entries })
       self.class.instance&.stop
       self.class.instance = self
       profile
@@ -55,34 +58,30 @@ module RperfPush
       @page.call(env.merge("SCRIPT_NAME" => "#{env["SCRIPT_NAME"]}#{@path}", "PATH_INFO" => rest))
     end
 
-    # Keeps what its own session has sampled since the last one.
+    # Keeps what its own session, and those of the cluster's other processes, have sampled since the last one.
     #
     # @return [Boolean] false when nothing was sampled
     def take_snapshot!
-      data = @lock.synchronize { @session&.snapshot }
-      return false unless data && data[:aggregated_samples].any?
-
-      add_snapshot(data)
-      true
+      taken = @cluster ? @cluster.take : ViewerCluster::Taken.new({}, 0)
+      own = @lock.synchronize { @session&.snapshot }
+      parts = { Process.pid => own, **taken.parts }.select { |_, data| data && data[:aggregated_samples].any? }
+      @snapshots.add(whole(parts), silent(taken.silent)) if parts.any?
+      parts.any?
     end
 
     # Ends its session; snapshots stay.
     #
     # @return [void]
     def stop
+      Native.offer(0, nil) if @cluster
       @lock.synchronize { @session&.stop }
-      @session = nil
+      @session = @cluster = nil
     end
 
     # @param data [Hash] as {RperfPush.stop} returns it
     # @return [void]
     def add_snapshot(data)
-      bytes = Formats.encode(data, "snapshot.json.gz")
-      name = Time.at(0, data[:start_time_ns].to_i + data[:duration_ns].to_i, :nanosecond).strftime("%F %T")
-      @lock.synchronize do
-        @snapshots << Page::Entry.new(name, nil, -> { bytes })
-        @snapshots.shift while @snapshots.size > @max_snapshots
-      end
+      @snapshots.add(data)
       nil
     end
 
@@ -106,9 +105,27 @@ module RperfPush
     # A viewer is no reason for an application not to boot.
     def profile
       @session = SideSession.new(frequency: FREQUENCY)
+      join_cluster
     rescue StandardError => e
       $stderr.puts "[rperf-push] the viewer does not profile: #{e.message}"
     end
+
+    # Forked children stay in that of their parent.
+    def join_cluster
+      @cluster ||= ViewerCluster.of_this_process.tap { |cluster| @snapshots.share(cluster) if cluster }
+      @session.offer(@cluster.name) if @cluster
+    end
+
+    # Of one process as it is; of several, each is told by a label.
+    def whole(parts)
+      return parts.values.first if parts.size == 1 && parts.key?(Process.pid)
+
+      merge = Merge.new
+      parts.each { |pid, data| merge.add(data, process: pid, labels: { "%pid": pid.to_s }) }
+      merge.data
+    end
+
+    def silent(count) = ("(#{count} #{count == 1 ? "process" : "processes"} did not answer)" if count.positive?)
 
     # @return [String, nil] the path in the page
     def below(path)

@@ -2,12 +2,16 @@ import type { Profile } from "./data/profile";
 import { droppedSource, type Source } from "./data/source";
 import { Model } from "./model";
 import { CLEARED, Controls } from "./parts/controls";
-import { h } from "./parts/dom";
+import { aboutLine } from "./parts/about";
+import { doingLine } from "./parts/doing_bar";
+import { h, isShortcut } from "./parts/dom";
 import { LiveBar } from "./parts/live_bar";
 import { VIEWS, Store, type State, type View } from "./parts/state";
 import { Steps } from "./parts/steps";
 import { callersView } from "./views/callers";
 import { flameView } from "./views/flame";
+import { fitIn, scrolledBy } from "./views/flame_graph";
+import { Minimap } from "./views/minimap";
 import { sourceView } from "./views/source";
 import { tableView } from "./views/table";
 import { tagsView } from "./views/tags";
@@ -21,7 +25,7 @@ const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
 const TITLES: Record<View, string> = {
   flame: "Flame graph", table: "Top", callers: "Callers", tree: "Tree", tags: "Tags", timeline: "Timeline", source: "Source",
 };
-const KEYS = "Keys: 1 to 7 views, / search, i icicle, d light or dark, arrows move, Enter zooms or opens, Escape zooms out, comma and full stop: the snapshot before, the next, ? this";
+const KEYS = "Keys: 1 to 7 views, / search, i icicle, d light or dark, arrows move, Enter zooms or opens, Escape zooms out, + and - in the overview narrow and widen what is seen, comma and full stop: the snapshot before, the next, ? this";
 const LIVE_KEYS = "; p pause or go on, x clear";
 const THEMES: Record<State["theme"], State["theme"]> = { "": "dark", dark: "light", light: "" };
 
@@ -31,6 +35,8 @@ export class App {
   private readonly title = h("h1", {});
   private readonly tabs: HTMLElement;
   private readonly controls = h("div", {});
+  private readonly about = h("div", { id: "about", role: "group", "aria-label": "About the profile" });
+  private readonly did = h("div", { id: "did" });
   private readonly panel = h("main", { id: "panel", role: "tabpanel" });
   private readonly status = h("div", { class: "status", role: "status" });
   private readonly problems = h("div", { class: "problems", role: "alert" });
@@ -38,6 +44,7 @@ export class App {
   private filters: Controls | null = null;
   private steps: Steps | null = null;
   private bar: LiveBar | null = null;
+  private waiting: Promise<void> | null = null; // for a call tree
   private held = false; // a pointer is down: what it is over must not be drawn anew
   private readonly place: Place = { opened: new Set(), here: "" };
 
@@ -49,7 +56,7 @@ export class App {
       h("header", {}, this.title, h("button", { onclick: () => chooser.click() }, "Open files"), chooser,
         h("button", { id: "icicle", title: "Flame or icicle (i)", onclick: () => this.turn() }, "Upside down"),
         h("button", { id: "theme", title: "Light or dark (d)", onclick: () => this.dye() }, "Light or dark")),
-      this.tabs, this.controls, this.problems, this.panel, this.status);
+      this.about, this.tabs, this.controls, this.problems, this.did, this.panel, this.status);
     addEventListener("keydown", (event) => this.key(event));
     addEventListener("resize", () => this.draw());
     addEventListener("pointerdown", () => (this.held = true), { capture: true });
@@ -75,7 +82,7 @@ export class App {
     if (this.bar) this.tabs.before(this.bar.element);
     this.panel.replaceChildren(h("p", {}, this.expected()));
     const { source } = this;
-    const ours = <Told>(tell: (told: Told) => void) => (told: Told) => source === this.source && tell(told); // another may have been opened
+    const ours = <Told, Answer>(tell: (told: Told) => Answer) => (told: Told) => (source === this.source ? tell(told) : undefined); // another may have been opened
     await source.start({
       changed: ours((profile) => this.show(profile)),
       failed: ours((message) => this.problems.append(h("p", {}, message))),
@@ -92,13 +99,16 @@ export class App {
     if (files.length === 0) return;
     this.source.stop();
     this.source = droppedSource(files);
-    this.model = null;
-    this.controls.replaceChildren();
+    this.model = this.filters = this.steps = this.waiting = null;
+    Minimap.forget();
+    this.panel.ariaBusy = null; // nobody answers any more
+    this.status.textContent = "";
+    for (const one of [this.about, this.controls, this.did]) one.replaceChildren();
     this.store.set({ ...CLEARED, method: "", compare: "", base: "", target: "", value: "" });
     await this.start();
   }
 
-  private show(profile: Profile): void {
+  private async show(profile: Profile): Promise<void> {
     document.body.dataset.loaded = String(profile.sampleCount);
     if (profile.sampleCount === 0) {
       this.model = null;
@@ -108,13 +118,14 @@ export class App {
       this.model.refresh();
       if (!this.held && !this.choosing()) this.draw(true);
     } else {
-      this.model = new Model(profile, this.source.live);
+      this.model = new Model(profile, this.source.live, this.source.trees);
       this.filters = new Controls(this.model, this.store);
       this.steps = new Steps(this.model, this.store);
       this.controls.replaceChildren(this.filters.element, this.steps.element);
       this.draw();
     }
     this.bar?.update(this.model);
+    while (this.waiting) await this.waiting;
   }
 
   /** A list in the panel has the focus: it may be open. */
@@ -132,19 +143,42 @@ export class App {
       (tab as HTMLElement).tabIndex = chosen ? 0 : -1;
     }
     if (!this.model) return;
+    if (!again) this.about.replaceChildren(aboutLine(this.model.about(state)));
     this.filters?.update(again);
     this.steps?.update();
+    if (this.waits(again)) return;
     let quiet = again;
     const say = (text: string) => {
       if (!quiet) this.status.textContent = text;
     };
     say("");
+    const did = this.model.threadsDid(state);
+    this.did.replaceChildren(...(did ? [doingLine(did)] : []));
     const focused = this.panel.contains(document.activeElement) ? sameAgain(document.activeElement!) : null;
+    const scrolled = again ? scrolledBy(this.panel, state.icicle) : null;
     this.panel.replaceChildren(DRAW[state.view]({ model: this.model, state, store: this.store, source: this.source, width: this.panel.clientWidth, place: this.place, say }));
+    if (state.view === "flame") fitIn(this.panel, state.icicle, scrolled);
     quiet = false;
     this.panel.setAttribute("aria-label", TITLES[state.view]);
     if (focused) this.panel.querySelector<HTMLElement>(focused)?.focus();
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+  }
+
+  /** True: another thread makes the call tree; it is drawn then, as the state wants it by that time. */
+  private waits(again: boolean): boolean {
+    if (this.waiting) return true;
+    const preparing = this.model!.prepare(this.store.state);
+    if (!preparing) return false;
+    this.panel.ariaBusy = "true";
+    this.status.textContent = "Adding up …";
+    const waiting = preparing.catch((error: unknown) => void this.problems.append(h("p", {}, String(error)))).then(() => {
+      if (this.waiting !== waiting) return; // another file was opened
+      this.waiting = null;
+      this.panel.ariaBusy = null;
+      this.draw(again);
+    });
+    this.waiting = waiting;
+    return true;
   }
 
   private tab(view: View): HTMLElement {
@@ -152,7 +186,7 @@ export class App {
       onclick: () => this.store.set({ view, sort: "" }, true),
       onkeydown: (event: KeyboardEvent) => {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        if (step) (this.tabs.children[(VIEWS.indexOf(view) + step + VIEWS.length) % VIEWS.length] as HTMLElement).focus();
+        if (step && !isShortcut(event)) (this.tabs.children[(VIEWS.indexOf(view) + step + VIEWS.length) % VIEWS.length] as HTMLElement).focus();
       } }, TITLES[view]);
   }
 
@@ -166,7 +200,7 @@ export class App {
 
   private key(event: KeyboardEvent): void {
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape")) return;
+    if (isShortcut(event) || (typing && event.key !== "Escape")) return;
     const view = VIEWS[Number(event.key) - 1];
     if (view) this.store.set({ view, sort: "" }, true);
     else if (event.key === "/") this.filters?.searchFor();
@@ -184,7 +218,7 @@ export class App {
 
 /** How to find what had the focus in a view that was drawn anew. */
 function sameAgain(element: Element): string | null {
-  if (element.classList.contains("flame")) return ".flame";
+  for (const one of ["flame", "minimap"]) if (element.classList.contains(one)) return `.${one}`;
   if (element.matches("table.calls tr")) return "table.calls tr[tabindex='0']";
   const sort = element.getAttribute("data-sort");
   return sort && `[data-sort="${sort}"]`;

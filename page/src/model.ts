@@ -1,18 +1,30 @@
+import { about, type Told } from "./data/about";
 import { callTree, type CallTree, type Question } from "./data/call_tree";
 import type { Filter, Tag } from "./data/filter";
+import { functions, type Row } from "./data/functions";
 import type { Profile, ValueType } from "./data/profile";
+import type { Trees } from "./data/reading";
+import { sandwich, type Sandwich } from "./data/sandwich";
 import { parseRange, type Comparison } from "./data/sides";
 import type { Live } from "./data/source";
+import { whatThreadsDid } from "./data/tags";
 import { Timeline } from "./data/timeline";
-import type { State } from "./parts/state";
+import type { State, View } from "./parts/state";
+
+const WITHOUT_TREE: readonly View[] = ["tags", "timeline"];
 
 /** The profile as the state asks for it. The call tree is kept until something that it depends on changes. */
 export class Model {
   timeline: Timeline;
   private tree: CallTree | null = null;
   private treeKey = "";
+  private around: Sandwich | null = null;
+  private aroundKey = "";
+  private did: Float64Array | null = null;
+  private didKey = "";
 
-  constructor(readonly profile: Profile, private readonly live?: Live) {
+  /** @param trees who makes call trees while the page goes on; undefined: they are made when they are drawn */
+  constructor(readonly profile: Profile, private readonly live?: Live, private trees?: Trees) {
     this.timeline = new Timeline(profile, live !== undefined);
   }
 
@@ -20,6 +32,15 @@ export class Model {
   refresh(): void {
     this.timeline = new Timeline(this.profile, this.live !== undefined);
     this.tree = null;
+    this.aroundKey = this.didKey = "";
+  }
+
+  /** What the files say of themselves that are shown; nothing of processes that run. */
+  about(state: State): Told[] {
+    if (this.live) return [];
+    const { windows: range } = this.filter(state);
+    const { columnOf } = this.timeline;
+    return about(this.profile.windows.filter((_, window) => !range || (columnOf[window] >= range[0] && columnOf[window] <= range[1])));
   }
 
   typeIndex(state: State): number {
@@ -38,14 +59,74 @@ export class Model {
   }
 
   callTree(state: State): CallTree {
-    const question = this.question(state);
-    const key = JSON.stringify([question.type, state.focus, state.ignore, state.tagfocus, state.tagignore, state.only, state.range, state.last, state.group,
-      state.application, state.tagroot, state.tagleaf, question.comparison, this.profile.sampleCount]);
-    if (!this.tree || key !== this.treeKey) {
-      this.tree = callTree(this.profile, question);
-      this.treeKey = key;
-    }
-    return this.tree;
+    const asked = asOf(state);
+    const key = this.keyOf(asked);
+    if (!this.tree || key !== this.treeKey) this.keep(callTree(this.profile, this.question(asked)), key);
+    return this.tree!;
+  }
+
+  /** The function that the state names, or else the one with the most of its own. */
+  chosen(state: State): Row | undefined {
+    const rows = functions(this.callTree(state));
+    const named = pair(state.method);
+    const found = named && rows.find(({ group }) => group.name === named[0] && group.file === (named[1] ?? ""));
+    return found ?? [...rows].sort((a, b) => b.self - a.self)[0];
+  }
+
+  /** Callers and callees of a group of the call tree. */
+  sandwich(state: State, group: number): Sandwich {
+    const tree = this.callTree(state);
+    const key = this.keyAround(group);
+    if (key !== this.aroundKey) this.keepAround(sandwich(tree, group), key);
+    return this.around!;
+  }
+
+  /** What the state shows and is not known yet: more may be missing afterwards. null: it can be drawn at once. */
+  prepare(state: State): Promise<void> | null {
+    if (!this.trees || WITHOUT_TREE.includes(state.view)) return null;
+    return this.prepareTree(this.trees, state)?.catch((error: unknown) => {
+      this.trees = undefined; // it is made here, then
+      throw error;
+    }) ?? null;
+  }
+
+  private prepareTree(trees: Trees, state: State): Promise<void> | null {
+    const asked = asOf(state);
+    const key = this.keyOf(asked);
+    if (key !== this.treeKey) return trees.callTree(this.question(asked)).then((tree) => this.keep(tree, key));
+    const row = state.view === "callers" && this.chosen(state);
+    if (!row || this.keyAround(row.id) === this.aroundKey) return null;
+    return trees.sandwich(row.id).then((around) => this.keepAround(around, this.keyAround(row.id)));
+  }
+
+  private keep(tree: CallTree, key: string): void {
+    this.tree = tree;
+    this.treeKey = key;
+  }
+
+  private keepAround(around: Sandwich, key: string): void {
+    this.around = around;
+    this.aroundKey = key;
+  }
+
+  private keyAround(group: number): string {
+    return `${group} ${this.treeKey}`;
+  }
+
+  private keyOf(state: State): string {
+    return JSON.stringify([this.typeIndex(state), this.filterKey(state), state.group, state.application, state.tagroot, state.tagleaf, this.profile.sampleCount]);
+  }
+
+  /** As DOINGS has them, of what the filters leave; null: the file does not say. */
+  threadsDid(state: State): Float64Array | null {
+    const key = JSON.stringify([this.filterKey(state), this.profile.sampleCount]);
+    if (key !== this.didKey) this.did = whatThreadsDid(this.profile, this.filter(state), this.timeline.columnOf);
+    this.didKey = key;
+    return this.did;
+  }
+
+  private filterKey(state: State): unknown[] {
+    return [state.focus, state.ignore, state.tagfocus, state.tagignore, state.only, state.range, state.last, this.comparison(state)];
   }
 
   /** In a comparison what it is about: the target. */
@@ -81,6 +162,11 @@ export class Model {
       positions: this.live?.positions().map(({ sample }) => sample) ?? [],
     };
   }
+}
+
+/** Source lines are a function's. */
+function asOf(state: State): State {
+  return state.view === "source" ? { ...state, group: "function", application: false } : state;
 }
 
 /** null where there is none, or none that is valid: the box says so. */

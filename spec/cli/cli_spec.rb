@@ -93,8 +93,19 @@ RSpec.describe RperfPush::CLI do
       complete "rperf-push record --snap" "--snapshot-dir"
       print -r done
     ZSH
-    out, = run_program(["zsh", "-f", script], timeout: 60)
+    out, = run_program(["zsh", "-f", script])
     expect(out).to eq("done\n")
+  end
+
+  it "says when standard output takes no more, and is quiet when nobody reads" do
+    skip "no /dev/full here" unless File.exist?("/dev/full")
+    reader, closed = IO.pipe
+    reader.close
+    command = [CommandLine.silence, RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE]
+    [["/dev/full", "rperf-push: standard output: No space left on device\n"], [closed, ""]].product([%w[help], %w[help report]]).each do |(output, said), arguments|
+      pid = Process.spawn(*command, *arguments, out: output, err: "#{tmpdir}/err")
+      expect([Process.wait2(pid).last.exitstatus, File.read("#{tmpdir}/err")]).to eq([1, said])
+    end
   end
 
   it "speaks up when warnings are off" do

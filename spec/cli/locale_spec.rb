@@ -110,8 +110,9 @@ RSpec.describe "rperf-push with names that are not ASCII" do
         pid = looked_at.pid.to_s
         expect(said_by("ps", env:)).to include(pid)
         expect(said_by("stacks", pid, env:)).to include("Object#brät")
-        expect(said_by("top", pid, "--count", "1", "--interval", "1", env:)).to match(/%  Object#brät$/)
-        expect(said_by("top", pid, "--count", "1", "--interval", "1", "--by", "gang", env:)).to match(/%  süß$/)
+        # In a second on a busy machine it may not have had its turn.
+        wait_until("its method") { said_by("top", pid, "--count", "1", "--interval", "1", env:).match?(/%  Object#brät$/) }
+        wait_until("its label") { said_by("top", pid, "--count", "1", "--interval", "1", "--by", "gang", env:).match?(/%  süß$/) }
         expect(command("attach", pid, "--seconds", "1", "-o", "#{tmpdir}/öl.json", env:).status).to eq(0)
         expect(RperfPush.load("#{tmpdir}/öl.json")[:aggregated_samples].flat_map(&:first).map { |frame| frame[1] }).to include("Object#brät")
       ensure

@@ -4,6 +4,8 @@ require "rperf_push/cli"
 require "rperf_push/cli/push"
 require_relative "../support/parca_double"
 require_relative "../support/pprof_builder"
+require_relative "../support/pprof_profile"
+require_relative "../support/pyroscope_client"
 require_relative "../support/pyroscope_double"
 
 RSpec.describe "rperf-push push" do
@@ -59,6 +61,88 @@ RSpec.describe "rperf-push push" do
     expect(ended.status).to eq(0), ended.all
     expect(sent).to eq(["files"])
     expect(double.violations).to eq([])
+  end
+
+  describe "of a file with values of several groups" do
+    cpu, memory, custom = PyroscopeClient::CPU, "memory:alloc_space:bytes:space:bytes", "custom:retries:tries:custom:count"
+    types = [%w[cpu nanoseconds], %w[alloc_objects count], %w[alloc_space bytes], %w[retries tries]]
+
+    # One of ours: it says so.
+    def mixed(types, *samples)
+      profile = PprofBuilder.new(types:)
+      samples.each { |sample| profile.sample(*sample) }
+      profile.message.comment << profile.string("rperf-push 0.1.0")
+      File.binwrite("#{tmpdir}/mixed.pb.gz", profile.gzip)
+      "#{tmpdir}/mixed.pb.gz"
+    end
+
+    it "sends each as a profile of its own, with its period, and nothing twice" do
+      path = mixed(types, [%w[a root], [20, 0, 0, 0]], [%w[b root], [30, 2, 80, 0]], [%w[c root], [0, 3, 120, 7], { "tenant" => "x" }])
+      ended = push(path, application_name: "shop")
+      expect(ended.to_a).to eq(["#{path}: 2 samples of process_cpu, 2 samples of memory, 1 samples of custom to #{double.url} as shop\n", "", 0])
+      client = PyroscopeClient.new(double.url)
+      expect(client.profile_types).to contain_exactly(cpu, memory, memory.sub("space:bytes", "objects:count"), custom)
+      sums = [cpu, memory, custom].map { |type| client.total(type, '{service_name="shop"}') }
+      expect([sums, double.violations]).to eq([[50, 200, 7], []])
+      profiles = double.accepted.map { |one| PprofProfile.from_bytes(one.raw) }
+      expect(profiles.map(&:default_sample_type)).to eq(%w[cpu alloc_objects retries])
+      expect(profiles.last.samples.map { |one| [one.stack.map(&:name), one.labels] }).to eq([[%w[c root], { "tenant" => "x" }]])
+    end
+
+    it "leaves out a group without a sample, and tells which one failed" do
+      expect(push(mixed(types, [%w[a root], [20, 0, 0, 5]])).out).to match(/: 1 samples of process_cpu, 1 samples of custom to /)
+      double.stop
+      @double = PyroscopeDouble.new(rules: :v1)
+      ended = push(path = mixed(types, [%w[a root], [20, 0, 0, 0]], [%w[a root], [0, 0, 0, 5], { "%GVL" => "wait" }]))
+      expect([ended.status, ended.out]).to eq([1, ""])
+      expect(ended.err).to match(/\A#{path}: HTTP 400: .*%GVL.* \(values of custom; those before are sent\)$/)
+      expect(double.accepted.size).to eq(1)
+    end
+
+    # Behind the good file: fields that are no message, a list that ends too early, texts that are not there, a time of 70 bits.
+    it "goes on after one that is damaged, wherever it is" do
+      path = mixed(types, [%w[a root], [20, 2, 80, 5]])
+      good = Zlib.gunzip(File.binread(path))
+      damages = { type: "\x08\x01", period: "\x58\x01", sample: "\x10\x01", values: "\x12\x03\x12\x01\x80", text: "\x0A\x0A\x08#{"\x80" * 8}\x40",
+                  comment: "\x68\x7F", time: "\x48#{"\xFF" * 9}\x7F" }
+      wrong = damages.map { |name, bytes| "#{tmpdir}/#{name}".tap { |one| File.binwrite(one, good + bytes.b) } }
+      ended = push(*wrong, path)
+      expect([ended.err.lines, ended.status]).to eq([wrong.map { |one| "#{one}: not a pprof file\n" }, 1])
+      expect(ended.out).to start_with("#{path}: 1 samples of process_cpu, 1 samples of memory, 1 samples of custom to ")
+    end
+
+    it "is taken or refused, whichever bit of it is wrong" do
+      good = Zlib.gunzip(File.binread(mixed(types, [%w[a root], [20, 0, 0, 0]], [%w[b], [0, 2, 80, 5]])))
+      answers = good.bytesize.times.to_a.product([0x02, 0x20, 0x80]).map do |at, bit|
+        File.binwrite(path = "#{tmpdir}/one", good.dup.tap { |bytes| bytes.setbyte(at, bytes.getbyte(at) ^ bit) })
+        RperfPush::CLI::ProfileFile.new(path).parts(apart: true).size
+      rescue RperfPush::CLI::ProfileFile::Unfit
+        :refused
+      end
+      expect(answers.tally).to include(:refused => be > 100, 3 => be > 100)
+    end
+
+    it "is one file in a directory" do
+      path = mixed(types, [%w[a root], [20, 2, 80, 5]])
+      expect(rperf_push("push", "--directory", "#{tmpdir}/to", path).out).to include(": 1 samples to #{tmpdir}/to")
+      expect(Dir["#{tmpdir}/to/*"].map { |one| PprofProfile.read(one).samples.first.values }).to eq([[20, 2, 80, 5]])
+    end
+
+    it "takes what another producer measures for what its period says" do
+      others = PprofBuilder.new(types: [%w[samples count], %w[cpu nanoseconds]]).sample(%w[a], [1, 20])
+      File.binwrite("#{tmpdir}/go.pb.gz", others.gzip)
+      expect(push("#{tmpdir}/go.pb.gz").status).to eq(0)
+      expect(PyroscopeClient.new(double.url).profile_types).to include("process_cpu:samples:count:cpu:nanoseconds", cpu)
+      expect(double.accepted.map(&:raw)).to eq([File.binread("#{tmpdir}/go.pb.gz")])
+    end
+
+    it "gives memory alone its own name and period, too" do
+      data = { mode: :alloc, aggregated_samples: [[[["a.rb", "A#a"]], 3, 1, 0]], label_sets: [{}], values: { alloc_space: [120] },
+               units: { alloc_objects: "count", alloc_space: "bytes" } }
+      RperfPush.save("#{tmpdir}/alloc.pb.gz", data)
+      expect(push("#{tmpdir}/alloc.pb.gz").all).to match(/: 1 samples to /)
+      expect(PyroscopeClient.new(double.url).profile_types).to include(memory)
+    end
   end
 
   it "takes names that are not ASCII without a locale" do

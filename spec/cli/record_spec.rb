@@ -2,6 +2,8 @@
 
 require "rperf_push"
 require "rperf_push/cli"
+require "rperf_push/session_folder"
+require "zlib"
 
 RSpec.describe "rperf-push record" do
   include CommandLine
@@ -105,6 +107,7 @@ RSpec.describe "rperf-push record" do
       recording = -> { Dir["/proc/self/task/*/comm"].any? { |path| File.read(path) == "rpp-collector\n" rescue nil } }
       puts recording.call
       $stdout.flush
+      Process.setrlimit(:CPU, 100) # where the example fails, nobody ends it
       busy 0.02 while recording.call
       puts Process.pid
     RUBY
@@ -141,12 +144,26 @@ RSpec.describe "rperf-push record" do
     ran = program("ran", "File.write('#{tmpdir}/ran', '')")
     expect(record(ran, output: "#{tmpdir}/none/p.json").to_a).to eq(["", "rperf-push: record: #{tmpdir}/none/p.json: No such file or directory\n", 1])
     expect(record(ran, output: tmpdir).to_a).to eq(["", "rperf-push: record: #{tmpdir}: is a directory\n", 1])
-    expect(record("-m", "heap", ran).to_a).to eq(["", "rperf-push: record: mode must be cpu, wall or cpu,wall, got heap\n", 1])
+    expect(record("-m", "heap", ran).to_a).to eq(["", "rperf-push: record: mode must be cpu, wall, alloc, contention, custom or several as cpu,wall,alloc,contention,custom, got heap\n", 1])
     expect(record("-f", "0", ran).to_a).to eq(["", "rperf-push: record: frequency must be from 1 to 10000, got 0\n", 1])
     expect(record("--format", "xml", ran).to_a).to eq(["", "rperf-push: record: invalid argument: --format xml\n", 1])
     expect(record("--label", "x", ran).to_a).to eq(["", "rperf-push: record: a label must be KEY=VALUE, got x\n", 1])
     expect(File.exist?("#{tmpdir}/ran")).to be(false)
     expect(Dir.children(tmpdir)).not_to include("p.json.gz")
+  end
+
+  it "keeps the profile elsewhere when it can no longer be written where it was to go" do
+    Dir.mkdir(gone = "#{tmpdir}/gone")
+    ended = record(program("plain", "busy 0.1; Dir.rmdir('#{gone}'); exit 3"), output: "#{gone}/p.json")
+    expect([ended.out, ended.status]).to eq(["", 1])
+    kept = ended.err[%r{\Arperf-push: record: #{gone}/p\.json: No such file or directory; the profile is in (/\S+-p\.json)\n\z}, 1]
+    expect(time_in(RperfPush.load(kept), "Object#busy")).to be > 0
+    expect(File.stat(File.dirname(kept)).mode & 0o777).to eq(0o700)
+  end
+
+  it "counts processes that could write nothing but the beginning of a file" do
+    %w[7-1.pb.gz 7.json .8-2 .9.json other].each { |name| File.write("#{tmpdir}/#{name}", "") }
+    expect(RperfPush::SessionFolder.new(tmpdir).pids).to eq([7, 8, 9])
   end
 
   it "ends as a shell does for a command that is not there, or cannot be run" do

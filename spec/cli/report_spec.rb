@@ -107,6 +107,19 @@ RSpec.describe "reading profiles" do
     expect(rows.last["summary"]).to include("total_ms" => 10.0, "allocated_objects" => 5)
   end
 
+  it "shows what the program counted, in each form, and nothing of what counted none" do
+    counted = ->(numbers) { data.merge(values: { sent: numbers, misses: [0, 1, 0] }, units: { sent: "bytes", misses: "count" }) }
+    both = [file("a.pb.gz", counted.([2048, 0, 512])), file("b.json.gz", counted.([4096, 0, 512]))]
+    shown = ->(*options) { rperf_push("report", "--value", *options, both.first).out }
+    expect(shown.("sent")).to start_with("Total: 2.5KB (sent)\n").and include("            2.0 KB  80.0%  A#pow (a.rb)\n")
+    expect(shown.("misses")).to start_with("Total: 1 count (misses)\n")
+    expect(shown.("misses", "--collapsed")).to eq("# misses count\n<main>;B#new 1\n")
+    expect(shown.("sent", "--by-label", "endpoint")).to match(/^ +0\.5 KB .* y$/)
+    expect(rperf_push("diff", "--value", "sent", "--collapsed", *both).out).to eq("<main>;B#new;A#pow 2048 4096\n<main> 512 512\n")
+    expect(rperf_push("diff", "--value", "sent", "--absolute", *both).out)
+      .to start_with("Base: 2.5 KB, target: 4.5 KB (sent), times\n").and include("           +2.0 KB  +44.4%  A#pow (a.rb)\n")
+  end
+
   it "shows another value" do
     both = file("both.pb.gz", data.merge(mode: %i[cpu wall], values: { wall: [6, 3_000_000_000, 0] }))
     expect(rperf_push("report", "--value", "wall", both).out).to start_with("Total: 3000.0ms (wall)\n")
@@ -159,8 +172,10 @@ RSpec.describe "reading profiles" do
   {
     ["report"] => "report: rperf-push.json.gz: No such file or directory",
     ["report", "/none"] => "report: /none: No such file or directory",
-    ["report", "--limit", "0", "x"] => "report: limit must be positive",
-    ["diff", "--limit", "-1", "x", "y"] => "diff: limit must be positive",
+    ["report", "--limit", "0", "x"] => "report: limit must be from 1 to 1000000000, got 0",
+    ["diff", "--limit", "-1", "x", "y"] => "diff: limit must be from 1 to 1000000000, got -1",
+    ["report", "--top", "--limit", "9" * 20, :path] => "report: limit must be from 1 to 1000000000, got #{"9" * 20}",
+    ["stacks", "--depth", "9" * 20, "1"] => "stacks: depth must be from 1 to 1000000000, got #{"9" * 20}",
     ["report", "--method", "nope", :path] => "report: no method nope in the profile",
     ["diff", "/none"] => "diff needs BASE TARGET, or BASE... -- TARGET...",
     ["diff", "a", "b", "c"] => "diff needs BASE TARGET, or BASE... -- TARGET...",

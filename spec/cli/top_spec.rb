@@ -14,22 +14,43 @@ RSpec.describe "rperf-push top" do
       def search = 1000.times { "a".hash }
       Thread.new { sleep }
       puts "ready"
-      loop { RperfPush.label(endpoint: "GET /search") { search } }
+      loop { RperfPush.label(endpoint: "GET /search") { search; RperfPush.sample(3, name: :hits) } }
     RUBY
   end
 
   after { program.stop }
 
+  # What it prints, once the program had its turn meanwhile: in a second on a busy machine it may have none.
+  def top_once(pattern, *options)
+    wait_until(pattern.inspect) do
+      ended = rperf_push("top", program.pid.to_s, *options, env: program.env)
+      expect([ended.err, ended.status]).to eq(["", 0])
+      ended.out if ended.out.match?(pattern)
+    end
+  end
+
   it "shows methods, states and the share of a core, for a pipe as well" do
-    ended = rperf_push("top", program.pid.to_s, "--count", "2", "--interval", "1", env: program.env)
-    expect([ended.err, ended.status]).to eq(["", 0])
-    expect(ended.out.scan(/^process #{program.pid}, [\d.]+ s: +[\d.]+ % of a core/).size).to eq(2)
-    expect(ended.out).to match(/^running .* blocked .* waiting for the GVL .* GC marking/).and match(/^ +[\d.]+ % +[\d.]+ % {2}Object#search$/)
+    out = top_once(/^ +[\d.]+ % +[\d.]+ % {2}Object#search$/, "--count", "2", "--interval", "1")
+    expect(out.scan(/^process #{program.pid}, [\d.]+ s: +[\d.]+ % of a core/).size).to eq(2)
+    expect(out).to match(/^running .* blocked .* waiting for the GVL .* GC marking/)
   end
 
   it "shows the values of a label" do
-    ended = rperf_push("top", program.pid.to_s, "--count", "1", "--by", "endpoint", env: program.env)
-    expect(ended.out).to match(/SHARE {2}ENDPOINT\n +[\d.]+ % {2}GET \/search$/)
+    top_once(/SHARE {2}ENDPOINT\n +[\d.]+ % {2}GET \/search$/, "--count", "1", "--by", "endpoint")
+  end
+
+  it "shows what the program counts" do
+    top_once(%r{SUM  ENDPOINT\n +[\d,]+ count  GET /search$}, "--count", "1", "--value", "hits", "--by", "endpoint")
+  end
+
+  it "shows who creates objects, and how many bytes" do
+    shown = %w[alloc_objects alloc_space].to_h do |value|
+      ended = rperf_push("top", program.pid.to_s, "--count", "2", "--value", value, env: program.env)
+      expect([ended.err, ended.status]).to eq(["", 0])
+      [value, ended.out.split(/^process/).last]
+    end
+    expect(shown["alloc_objects"]).to match(/^ *[\d,]+ count +[\d,]+ count  String$/).and match(/^ +0 count +[\d,]+ count  Object#search$/)
+    expect(shown["alloc_space"]).to match(/^ *[\d.]+ KB +[\d.]+ KB  String$/)
   end
 
   it "hears keys on a terminal, and leaves it as it was" do
@@ -37,12 +58,16 @@ RSpec.describe "rperf-push top" do
     PTY.spawn(program.env, RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE, "top", program.pid.to_s, "--interval", "0.1") do |read, write, pid|
       await = lambda do |text|
         out.clear
-        wait_until(text, timeout: 60) do
+        wait_until(text) do
           out << read.readpartial(4096)
           out.include?(text)
         end
       end
       await.call("cpu by method")
+      write.write("w")
+      await.call("wall by method")
+      write.write("a")
+      await.call("alloc_objects by method")
       write.write("w")
       await.call("wall by method")
       write.write("b")
@@ -76,6 +101,19 @@ RSpec.describe "rperf-push top" do
       text = screen.lines(30).join("\n")
       expect(text).to include("50.0 % of a core", "running 60.0 %  blocked 100.0 %", "  50.0 %    50.0 %  A#a", "   0.0 %    50.0 %  <main>")
       expect(text).not_to include("\e")
+    end
+
+    it "shows each value in turn, those that the program counts in their unit" do
+      screen.add(window.merge(values: { **window[:values], bytes_sent: [5120, 0] }, units: { bytes_sent: "bytes" }))
+      screen.next_value
+      expect(screen.lines(30)).to include(a_string_starting_with("wall by method"), "  60.0 %    60.0 %  A#a")
+      screen.next_value
+      expect(screen.lines(30)).to include(a_string_starting_with("bytes_sent by method"), "          SELF           TOTAL  METHOD",
+                                          "        5.0 KB          5.0 KB  A#a")
+      screen.add(window)
+      expect(screen.lines(30).last).to end_with("METHOD")
+      screen.next_value
+      expect(screen.lines(30)[2]).to start_with("cpu by method")
     end
 
     it "keeps what it shows while it is frozen" do

@@ -87,7 +87,8 @@ RSpec.describe "rperf-push trace" do
   end
 
   it "tells in one line what is wrong, before the program runs" do
-    { %w[trace] => "trace needs a program", %w[trace -m heap work.rb] => "trace: mode must be :wall, :cpu or both, got [:heap]",
+    { %w[trace] => "trace needs a program", %w[trace -m heap work.rb] => "trace: mode must be :wall, :cpu, :alloc or several, got [:heap]",
+      %w[trace --limit 99999999999999999999 work.rb] => "trace: limit must be from 1 to 1000000000, got 99999999999999999999",
       %w[trace --max-nodes 0 work.rb] => /trace: max_nodes must be an Integer/, %w[trace -o no/where.json work.rb] => %r{trace: no/where.json: No such file},
       %w[trace ./nothing] => "trace: ./nothing: No such file or directory", %w[trace --report x work.rb] => "trace: invalid argument: --report x" }
       .each do |arguments, message|

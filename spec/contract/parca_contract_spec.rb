@@ -3,12 +3,19 @@
 require_relative "../support/parca_double/remote"
 require_relative "../support/parca_server"
 require_relative "contract"
+require_relative "counting_program"
 require_relative "parca_rules"
 require_relative "profiled_program"
+
+RSpec.shared_examples "a Parca that a counting program writes to" do
+  def total_of(id) = ParcaClient.new(target.url).total("#{id}:delta", ParcaClient.service("worker", run: @run))
+
+  it_behaves_like "a backend that a counting program pushes to", "parca"
+end
 
 RSpec.describe "The contract with Parca" do
   extend Contract
 
   kept_by_both double: ParcaDouble::Remote, server: ParcaServer,
-               examples: ["a Parca", "a Parca that a profiled program writes to"]
+               examples: ["a Parca", "a Parca that a profiled program writes to", "a Parca that a counting program writes to"]
 end

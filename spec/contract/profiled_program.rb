@@ -23,8 +23,8 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
       threads.each(&:join)
       nil
     RUBY
-    @flushed = @app.run("RperfPush.flush(timeout: 20)")
-    @stats = @app.run("RperfPush.shutdown; RperfPush.stats") # so that what is read stands still
+    @flushed = @app.flush
+    @stats = @app.end_profiling
   end
 
   after(:all) { @app&.stop }

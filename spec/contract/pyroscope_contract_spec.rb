@@ -3,8 +3,15 @@
 require_relative "../support/pyroscope_double/remote"
 require_relative "../support/pyroscope_server"
 require_relative "contract"
+require_relative "counting_program"
 require_relative "profiled_shop"
 require_relative "pyroscope_rules"
+
+RSpec.shared_examples "a Pyroscope that a counting program pushes to" do
+  def total_of(id) = PyroscopeClient.new(target.url).total(id, "{run=\"#{@run}\"}", from: @started)
+
+  it_behaves_like "a backend that a counting program pushes to", "pyroscope"
+end
 
 RSpec.describe "The contract with Pyroscope" do
   extend Contract
@@ -12,5 +19,5 @@ RSpec.describe "The contract with Pyroscope" do
   let(:default_limits) { !target.is_a?(PyroscopeServer) || target.own? }
 
   kept_by_both double: PyroscopeDouble::Remote, server: PyroscopeServer,
-               examples: ["a Pyroscope", "a Pyroscope that a profiled shop pushes to"]
+               examples: ["a Pyroscope", "a Pyroscope that a profiled shop pushes to", "a Pyroscope that a counting program pushes to"]
 end

@@ -373,7 +373,7 @@ bool loopback_server_wait(loopback_server *server, size_t count)
 {
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += 5;
+    deadline.tv_sec += 60;
     int failed = 0;
     pthread_mutex_lock(&server->lock);
     while (server->read < count && !failed) {

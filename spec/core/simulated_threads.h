@@ -2,7 +2,8 @@
  *
  * A thread goes round a pattern of phases: each has a state, a place, labels, a length. Its ledger hears what a VM would say.
  * Ticks are those of a kernel, or of a collector that follows the wall clock: one at a random place in each period, which a
- * running thread takes when it is on a core. At the end, what the profiles show of each place, state and label is held against
+ * running thread takes when it is on a core; where cores are scarce, the collector gets one only when a thread that has just
+ * woken up has run for a while. At the end, what the profiles show of each place, state and label is held against
  * the truth.
  */
 #ifndef RPP_SIMULATED_THREADS_H
@@ -43,6 +44,9 @@ typedef struct sim_world {
     uint64_t random, window_ns, tick_phase_ns;
     double deferred[PLACES]; /* how often a tick finds somebody at work on the ledger there */
     bool has_collector;      /* it ticks instead of the kernel */
+    double crowded; /* how often its tick within the first `keeps_core_ns` of a run waits until they are over */
+    uint64_t keeps_core_ns;
+    rpp_run_ages ages; /* for rules.ages */
     rpp_profile *profile;
     rpp_rests rests;
     uint32_t threads;
@@ -60,8 +64,10 @@ typedef struct sim_thread {
     uint32_t seq;
     uint64_t now_ns, cpu_ns, armed_ns, left_ns, reads;
     uint64_t tick_ns, tick_period_end_ns; /* the collector's */
-    unsigned ticks;                       /* of it, not taken yet, */
-    rpp_time found;                       /* ... and the last of them */
+    uint64_t ran_since_ns;
+    bool waited;    /* the collector for a core, with this tick */
+    unsigned ticks; /* of it, not taken yet, */
+    rpp_time found; /* ... and the last of them */
     unsigned at;
     phase current;
 } sim_thread;
@@ -158,6 +164,19 @@ static inline void sim_draw_tick(sim_thread *t)
     uint64_t period = atomic_load(&t->world->rules.period_ns);
     t->tick_ns = t->tick_period_end_ns + sim_random(t->world, period);
     t->tick_period_end_ns += period;
+    if (t->tick_ns < t->now_ns) t->tick_ns = t->now_ns; /* the one before was late */
+    t->waited = false;
+}
+
+/* True: the tick that is due now comes later, as the thread keeps its core. */
+static inline bool sim_tick_waits(sim_thread *t)
+{
+    sim_world *w = t->world;
+    uint64_t until = t->ran_since_ns + w->keeps_core_ns;
+    if (t->waited || t->now_ns >= until || sim_random(w, 1000) >= 1000 * w->crowded) return false;
+    t->waited = true;
+    t->tick_ns = until;
+    return true;
 }
 
 /* The collector's ticks until then; the thread is on a core, or is not. */
@@ -168,6 +187,7 @@ static inline void sim_be_found_until(sim_thread *t, uint64_t end_ns, bool burns
         uint64_t passed_ns = t->tick_ns - t->now_ns;
         t->now_ns += passed_ns;
         t->cpu_ns += burns ? passed_ns : 0;
+        if (rpp_ledger_runs(&t->ledger) && sim_tick_waits(t)) continue;
         if (rpp_ledger_runs(&t->ledger)) {
             t->found = (rpp_time){t->cpu_ns, t->now_ns};
             t->ticks++;
@@ -239,6 +259,7 @@ static inline void sim_begin(sim_thread *t, phase next)
         sim_capture(t, rpp_ledger_gc_entered(l, next.state, t->now_ns), place);
     } else if (next.state != before || next.state != RPP_STATE_RUNNING) {
         if (is_off(before)) sim_capture(t, rpp_ledger_got(l, t->now_ns), place);
+        if (is_off(before)) t->ran_since_ns = t->now_ns;
         if (is_gc(before)) sim_capture(t, rpp_ledger_gc_left(l, t->now_ns), place);
         rpp_ledger_relabelled(l, t->world->sets[next.labels]);
         if (is_off(next.state)) {

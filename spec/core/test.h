@@ -2,6 +2,9 @@
  *
  * TEST(name) { ... } registers itself. `test_x` runs all, `test_x NAME` one, `test_x --list` lists them. A failed CHECK
  * says where and what, ends its test, and makes the program exit with 1.
+ *
+ * TEST_BY_NUMBERS(name) { ... } does the same thing many times, so that chance cannot hide a mistake. An instrument, which makes it
+ * slow, would see nothing there that a TEST does not show it: `test_x --without-numbers` leaves it out.
  */
 #ifndef RPP_TEST_H
 #define RPP_TEST_H
@@ -16,17 +19,21 @@
 typedef struct test_case {
     const char *name;
     void (*run)(void);
+    int by_numbers;
     struct test_case *next;
 } test_case;
 
 static test_case *test_first, **test_last = &test_first;
 static jmp_buf test_failed;
 
-#define TEST(test_name)                                                                                                \
+#define TEST(test_name)            TEST_OF_KIND(test_name, 0)
+#define TEST_BY_NUMBERS(test_name) TEST_OF_KIND(test_name, 1)
+
+#define TEST_OF_KIND(test_name, by_numbers)                                                                            \
     static void test_name(void);                                                                                       \
     __attribute__((constructor)) static void register_##test_name(void)                                                \
     {                                                                                                                  \
-        static test_case self = {#test_name, test_name, NULL};                                                         \
+        static test_case self = {#test_name, test_name, by_numbers, NULL};                                             \
         *test_last = &self;                                                                                            \
         test_last = &self.next;                                                                                        \
     }                                                                                                                  \
@@ -71,9 +78,10 @@ static int passes(const test_case *test)
 
 int main(int argc, char **argv)
 {
-    const char *wanted = argc > 1 ? argv[1] : NULL;
-    int failed = 0, ran = 0;
+    int without_numbers = argc > 1 && strcmp(argv[1], "--without-numbers") == 0, failed = 0, ran = 0;
+    const char *wanted = argc > 1 + without_numbers ? argv[1 + without_numbers] : NULL;
     for (test_case *test = test_first; test; test = test->next) {
+        if (without_numbers && test->by_numbers) continue;
         if (wanted && strcmp(wanted, "--list") == 0) {
             puts(test->name);
             ran++;

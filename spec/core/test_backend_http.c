@@ -1,6 +1,6 @@
 /* test_backend_http.c - the profile as it is, to the address as it is, what is known of it in headers. */
 #include "backends/backend_kinds.h"
-#include "base/alloc.h"
+#include "failing_allocations.h"
 #include "fake_http_client.h"
 #include "test.h"
 
@@ -70,18 +70,5 @@ TEST(every_allocation_may_fail)
 {
     rpp_pair tags[] = {{"env", "prod"}};
     rpp_settings settings = {.application_name = "shop", .server_address = "http://h", .tags = {tags, 1, 1}};
-    for (size_t nth = 1;; nth++) {
-        rpp_delivery delivery = {0};
-        fake_http_client http;
-        fake_http_client_init(&http);
-        rpp_alloc_fail_at(nth);
-        rpp_backend *backend = rpp_backend_http_new(&settings, &http.client);
-        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &delivery) : RPP_NO_MEMORY;
-        bool failed = rpp_alloc_count() >= nth;
-        rpp_alloc_fail_at(0);
-        if (backend) backend->free(backend);
-        fake_http_client_destroy(&http);
-        CHECK_INT(status, failed ? RPP_NO_MEMORY : RPP_OK);
-        if (!failed) return;
-    }
+    check_each_allocation(rpp_backend_http_new, &settings, &payload, 200, NULL);
 }

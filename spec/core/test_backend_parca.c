@@ -1,8 +1,8 @@
 /* test_backend_parca.c - the JSON that Parca takes, and what must never reach it. */
 #include "backends/backend_kinds.h"
 #include "backends/series_list.h"
-#include "base/alloc.h"
 #include "base/json_text.h"
+#include "failing_allocations.h"
 #include "fake_http_client.h"
 #include "test.h"
 
@@ -75,10 +75,11 @@ TEST(several_series_in_one_request)
     set_up(&s, &settings);
     s.payload.bytes = list.bytes;
     s.payload.length = list.length;
+    s.payload.group = RPP_GROUP_MEMORY;
     deliver(&s);
-    CHECK_STR(s.http.sent, "{\"series\":[{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":\"process_cpu\"},"
+    CHECK_STR(s.http.sent, "{\"series\":[{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":\"memory\"},"
                            "{\"name\":\"service_name\",\"value\":\"shop\"}]},\"samples\":[{\"rawProfile\":\"b25l\"}]},"
-                           "{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":\"process_cpu\"},"
+                           "{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":\"memory\"},"
                            "{\"name\":\"service_name\",\"value\":\"shop\"},"
                            "{\"name\":\"endpoint\",\"value\":\"GET /\"}]},\"samples\":[{\"rawProfile\":\"dHdv\"}]}],"
                            "\"normalized\":true}");
@@ -200,19 +201,6 @@ TEST(grpc_messages_are_shown)
 
 TEST(every_allocation_may_fail)
 {
-    for (size_t nth = 1;; nth++) {
-        rpp_delivery delivery = {0};
-        rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1};
-        fake_http_client http;
-        fake_http_client_init(&http);
-        rpp_alloc_fail_at(nth);
-        rpp_backend *backend = rpp_backend_parca_new(&settings, &http.client);
-        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &delivery) : RPP_NO_MEMORY;
-        bool failed = rpp_alloc_count() >= nth;
-        rpp_alloc_fail_at(0);
-        if (backend) backend->free(backend);
-        fake_http_client_destroy(&http);
-        CHECK_INT(status, failed ? RPP_NO_MEMORY : RPP_OK);
-        if (!failed) return;
-    }
+    rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1};
+    check_each_allocation(rpp_backend_parca_new, &settings, &payload, 200, NULL);
 }

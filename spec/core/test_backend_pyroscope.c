@@ -2,8 +2,8 @@
 #include <pb_decode.h>
 
 #include "backends/backend_kinds.h"
-#include "base/alloc.h"
 #include "base/clock.h"
+#include "failing_allocations.h"
 #include "fake_http_client.h"
 #include "push.pb.h"
 #include "settings/pairs.h"
@@ -15,14 +15,21 @@ static const rpp_settings settings = {
 static uint8_t profile[] = {0x1f, 0x8b, 0, 1, 2, 3, 0xff};
 static const rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1, .sequence = 1};
 
-static rpp_delivery deliver(const rpp_settings *with, fake_http_client *http)
+static rpp_delivery deliver_group(const rpp_settings *with, fake_http_client *http, rpp_value_group group)
 {
     rpp_delivery delivery = {0};
+    rpp_payload delivered = payload;
+    delivered.group = group;
     rpp_backend *backend = rpp_backend_pyroscope_new(with, &http->client);
     CHECK(backend);
-    CHECK_OK(backend->deliver(backend, &payload, 12345, &delivery));
+    CHECK_OK(backend->deliver(backend, &delivered, 12345, &delivery));
     backend->free(backend);
     return delivery;
+}
+
+static rpp_delivery deliver(const rpp_settings *with, fake_http_client *http)
+{
+    return deliver_group(with, http, RPP_GROUP_PROCESS_CPU);
 }
 
 /* The labels as "name=value\n", decoded by a reader that shares no code with the writer. */
@@ -113,6 +120,17 @@ TEST(one_series_with_one_profile_to_the_push_address)
     CHECK_STR(sent.labels, "__name__=process_cpu\nservice_name=shop\n__delta__=false\nenv=prod\nregion=eu\n");
     CHECK_INT(sent.profile_length, sizeof profile);
     CHECK(memcmp(sent.profile, profile, sizeof profile) == 0);
+    fake_http_client_destroy(&http);
+}
+
+TEST(the_group_of_the_values_is_the_name_of_the_profile)
+{
+    static decoded sent;
+    fake_http_client http;
+    fake_http_client_init(&http);
+    deliver_group(&settings, &http, RPP_GROUP_MEMORY);
+    decode(&http, &sent);
+    CHECK_STR(sent.labels, "__name__=memory\nservice_name=shop\n__delta__=false\nenv=prod\nregion=eu\n");
     fake_http_client_destroy(&http);
 }
 
@@ -290,23 +308,5 @@ TEST(without_an_answer_the_client_speaks)
 
 TEST(every_allocation_may_fail)
 {
-    for (size_t nth = 1;; nth++) {
-        rpp_delivery delivery = {0};
-        fake_http_client http;
-        fake_http_client_init(&http);
-        fake_http_client_answer(&http, 400, "text/plain", "no");
-        rpp_alloc_fail_at(nth);
-        rpp_backend *backend = rpp_backend_pyroscope_new(&settings, &http.client);
-        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &delivery) : RPP_NO_MEMORY;
-        bool failed = rpp_alloc_count() >= nth;
-        rpp_alloc_fail_at(0);
-        if (backend) backend->free(backend);
-        fake_http_client_destroy(&http);
-        if (failed && status == RPP_OK) { /* the request had its answer by then */
-            CHECK_STR(delivery.message, "HTTP 400");
-            continue;
-        }
-        CHECK_INT(status, failed ? RPP_NO_MEMORY : RPP_OK);
-        if (!failed) return;
-    }
+    check_each_allocation(rpp_backend_pyroscope_new, &settings, &payload, 400, "HTTP 400");
 }

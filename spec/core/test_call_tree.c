@@ -1,5 +1,6 @@
 /* test_call_tree.c - calls and returns become a tree; each time is somebody's, to the nanosecond. */
 #include "calls/call_fold.h"
+#include "calls/call_shortcuts.h"
 #include "calls/call_sums.h"
 #include "calls/call_trace.h"
 
@@ -13,13 +14,13 @@ static rpp_call_trace trace;
 static rpp_call_reading reading(uint64_t passed_ns)
 {
     now_ns += passed_ns;
-    return (rpp_call_reading){now_ns, now_ns / 2};
+    return (rpp_call_reading){.wall_ns = now_ns, .cpu_ns = now_ns / 2, .objects = now_ns / 4};
 }
 
 static void begin(uint32_t max_nodes)
 {
     now_ns = 1000;
-    trace = (rpp_call_trace){.tree = rpp_call_tree_new(max_nodes), .last = {now_ns, now_ns / 2}};
+    trace = (rpp_call_trace){.tree = rpp_call_tree_new(max_nodes), .last = {now_ns, now_ns / 2, now_ns / 4}};
     CHECK(trace.tree);
 }
 
@@ -47,6 +48,12 @@ static uint32_t at(uint32_t root, const uint32_t *path, size_t length)
     rpp_call_tree_node(trace.tree,                                                                                     \
                        at(root, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)))
 
+static void finish(rpp_call_stack *stack)
+{
+    rpp_call_stack_destroy(stack);
+    rpp_call_tree_free(trace.tree);
+}
+
 TEST(time_between_events_is_of_the_call_on_top)
 {
     begin(10);
@@ -64,11 +71,11 @@ TEST(time_between_events_is_of_the_call_on_top)
     CHECK_INT(AT(stack.root, 7)->calls, 1);
     CHECK_INT(AT(stack.root, 7, 8)->self_ns, 80);
     CHECK_INT(AT(stack.root, 7, 8)->cpu_ns, 40);
+    CHECK_INT(AT(stack.root, 7, 8)->objects, 20);
     CHECK_INT(AT(stack.root, 7, 8)->calls, 2);
     CHECK_INT(rpp_call_tree_count(trace.tree), 3);
     CHECK_INT(trace.events, 6);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 TEST(an_event_ends_all_that_is_deeper)
@@ -88,16 +95,16 @@ TEST(an_event_ends_all_that_is_deeper)
     CHECK_INT(rpp_call_stack_top(&stack), stack.root);
     rpp_call_trace_leave(&trace, 3, reading(1)); /* of a call that nobody announced */
     CHECK_INT(rpp_call_stack_top(&stack), stack.root);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 TEST(what_is_on_the_stack_already_is_open_and_not_counted)
 {
     begin(10);
     rpp_call_stack stack = begin_stack(1);
-    rpp_call_trace_open(&trace, &stack, 1, 5);
-    rpp_call_trace_open(&trace, &stack, 2, 6);
+    rpp_call_trace_open(&trace, &stack, 1, 5, 77);
+    rpp_call_trace_open(&trace, &stack, 2, 6, 78);
+    CHECK_INT(stack.entries[1].code, 78);
     rpp_call_trace_switch(&trace, &stack, reading(0));
     rpp_call_trace_charge(&trace, reading(10));
     rpp_call_trace_leave(&trace, 2, reading(10));
@@ -105,8 +112,7 @@ TEST(what_is_on_the_stack_already_is_open_and_not_counted)
     CHECK_INT(AT(stack.root, 5, 6)->calls, 0);
     rpp_call_trace_enter(&trace, 2, 6, reading(1));
     CHECK_INT(AT(stack.root, 5, 6)->calls, 1);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 TEST(a_stack_waits_while_another_one_runs)
@@ -158,8 +164,7 @@ TEST(the_total_of_a_recursive_method_is_that_of_its_outermost_call)
     CHECK_INT(sums[SLEEP].calls, 3);
     CHECK(!sums[SLEEP].is_recursive);
     CHECK_INT(totals[stack.root], 3 * RPP_NS_PER_S);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 TEST(calls_past_the_limit_are_counted_together_below_their_caller)
@@ -185,8 +190,7 @@ TEST(calls_past_the_limit_are_counted_together_below_their_caller)
     CHECK_INT(AT(stack.root, 5, 6)->self_ns, 4);
     CHECK_INT(rpp_call_tree_count(trace.tree), 4);
     CHECK(rpp_call_tree_bytes(trace.tree) >= 4 * sizeof(rpp_call_node));
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 TEST(roots_past_the_limit_are_the_last_one)
@@ -196,7 +200,9 @@ TEST(roots_past_the_limit_are_the_last_one)
     for (uint32_t i = 0; i < RPP_CALL_ROOTS_MAX; i++) last = rpp_call_tree_root(trace.tree, i);
     CHECK_INT(last, RPP_CALL_ROOTS_MAX - 1);
     CHECK_INT(rpp_call_tree_child(trace.tree, 0, 3), last + 1);
+    CHECK(!rpp_call_tree_has_too_many_roots(trace.tree));
     CHECK_INT(rpp_call_tree_root(trace.tree, 5), last);
+    CHECK(rpp_call_tree_has_too_many_roots(trace.tree));
     rpp_call_tree_free(trace.tree);
 }
 
@@ -204,13 +210,16 @@ TEST(methods_get_ids_until_the_table_is_full)
 {
     rpp_call_methods *methods = rpp_call_methods_new(2);
     bool is_new;
-    uint32_t one = rpp_call_methods_intern(methods, (rpp_call_key){1, 1}, &is_new);
+    uint32_t one = rpp_call_methods_intern(methods, (rpp_call_key){1, 1, 1}, &is_new);
     CHECK(is_new && one != RPP_CALL_OTHER);
-    uint32_t two = rpp_call_methods_intern(methods, (rpp_call_key){1, 2}, &is_new);
+    uint32_t two = rpp_call_methods_intern(methods, (rpp_call_key){1, 2, 1}, &is_new);
     CHECK(is_new && two != one);
-    CHECK_INT(rpp_call_methods_intern(methods, (rpp_call_key){1, 1}, &is_new), one);
+    CHECK_INT(rpp_call_methods_intern(methods, (rpp_call_key){1, 1, 1}, &is_new), one);
     CHECK(!is_new);
-    CHECK_INT(rpp_call_methods_intern(methods, (rpp_call_key){2, 1}, &is_new), RPP_CALL_OTHER);
+    CHECK(!rpp_call_methods_is_full(methods));
+    CHECK_INT(rpp_call_methods_intern(methods, (rpp_call_key){1, 1, 2}, &is_new), RPP_CALL_OTHER);
+    CHECK(rpp_call_methods_is_full(methods));
+    CHECK_INT(rpp_call_methods_intern(methods, (rpp_call_key){2, 1, 1}, &is_new), RPP_CALL_OTHER);
     CHECK(!is_new);
     CHECK_INT(rpp_call_methods_key(methods, two).name, 2);
     CHECK_INT(rpp_call_methods_end(methods), 3);
@@ -243,6 +252,80 @@ TEST(hidden_methods_give_time_and_calls_to_their_caller)
     rpp_call_stack_destroy(&stack);
 }
 
+/* As many as there can be: with the limit of a new tree, it would have no room for those past the limit. */
+TEST(a_copy_has_room_for_all_nodes_and_for_no_more)
+{
+    begin(2);
+    rpp_call_stack stacks[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        stacks[i] = begin_stack(i);
+        rpp_call_trace_switch(&trace, &stacks[i], reading(0));
+        for (uint32_t depth = 1; depth < 5; depth++) rpp_call_trace_enter(&trace, depth, depth, reading(1));
+    }
+    uint32_t count = rpp_call_tree_count(trace.tree), as[] = {0, 1, 2, 3, 4};
+    CHECK(count > 2 + 3);
+    rpp_call_tree *copy = rpp_call_tree_folded(trace.tree, as);
+    CHECK_INT(rpp_call_tree_count(copy), count);
+    CHECK(copy->mask < 4 * (count + 1)); /* half full at least, and a power of two */
+    for (uint32_t id = 0; id < count; id++)
+        CHECK_INT(rpp_call_tree_node(copy, id)->calls, rpp_call_tree_node(trace.tree, id)->calls);
+    rpp_call_tree_free(copy);
+    for (uint32_t i = 0; i < 3; i++) rpp_call_stack_destroy(&stacks[i]);
+    rpp_call_tree_free(trace.tree);
+}
+
+TEST(ticks_become_nanoseconds_that_sum_up_to_what_passed)
+{
+    enum { TICKS = 7 * 3, NS = 10 };
+    begin(20);
+    rpp_call_stack stack = begin_stack(1);
+    rpp_call_trace_switch(&trace, &stack, reading(0));
+    for (uint32_t i = 0; i < 7; i++) rpp_call_trace_enter(&trace, i + 1, 1, reading(3));
+    rpp_call_tree_node(trace.tree, 1)->wait_ns = UINT64_C(1) << 60;
+    rpp_call_tree_scale(trace.tree, NS, TICKS);
+    uint64_t sum = 0, most = 0;
+    for (uint32_t id = 0; id < rpp_call_tree_count(trace.tree); id++) {
+        uint64_t self_ns = rpp_call_tree_node(trace.tree, id)->self_ns;
+        sum += self_ns;
+        most = self_ns > most ? self_ns : most;
+    }
+    CHECK_INT(sum, NS);
+    CHECK_INT(most, 2);
+    CHECK_INT(rpp_call_tree_node(trace.tree, 1)->wait_ns, (UINT64_C(1) << 60) / TICKS * NS + 0);
+    rpp_call_tree_scale(trace.tree, 5, 0); /* nothing was traced */
+    finish(&stack);
+}
+
+TEST(a_clock_that_goes_back_stands_still)
+{
+    begin(20);
+    rpp_call_stack stack = begin_stack(1), other = begin_stack(2);
+    rpp_call_trace_switch(&trace, &stack, reading(100));
+    rpp_call_trace_enter(&trace, 1, 1, reading(50));
+    rpp_call_trace_leave(&trace, 1, (rpp_call_reading){.wall_ns = now_ns - 20});
+    rpp_call_trace_enter(&trace, 1, 1, reading(30));
+    CHECK_INT(AT(stack.root, 1)->self_ns, 0);
+    CHECK_INT(rpp_call_tree_node(trace.tree, stack.root)->self_ns, 50 + 30);
+    rpp_call_trace_wait(&trace, &other, 1);
+    CHECK_INT(rpp_call_tree_node(trace.tree, other.root)->wait_ns, 0);
+    rpp_call_stack_destroy(&stack);
+    rpp_call_stack_destroy(&other);
+    rpp_call_tree_free(trace.tree);
+}
+
+TEST(a_shortcut_leads_to_the_node_of_its_caller_and_method_only)
+{
+    static rpp_call_shortcuts shortcuts;
+    rpp_call_key key = {1, 2, 3};
+    CHECK(!rpp_call_shortcut_is(rpp_call_shortcut_at(&shortcuts, 0, &key), 0, &key));
+    *rpp_call_shortcut_at(&shortcuts, 7, &key) = (rpp_call_shortcut){key, 7, 9};
+    const rpp_call_shortcut *place = rpp_call_shortcut_at(&shortcuts, 7, &key);
+    CHECK(rpp_call_shortcut_is(place, 7, &key) && place->child == 9);
+    CHECK(!rpp_call_shortcut_is(place, 8, &key));
+    rpp_call_key others[] = {{4, 2, 3}, {1, 4, 3}, {1, 2, 4}};
+    for (size_t i = 0; i < 3; i++) CHECK(!rpp_call_shortcut_is(place, 7, &others[i]));
+}
+
 TEST(the_cost_of_each_call_is_taken_out_as_far_as_there_is_time)
 {
     begin(20);
@@ -259,8 +342,7 @@ TEST(the_cost_of_each_call_is_taken_out_as_far_as_there_is_time)
     CHECK_INT(rpp_call_tree_node(trace.tree, stack.root)->self_ns, 300 - 60);
     CHECK_INT(AT(stack.root, 1)->self_ns, 120 - 45 - 21);
     CHECK_INT(AT(stack.root, 1, 2)->self_ns, 0); /* there were 24 of 30 */
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 TEST(without_memory_a_call_is_its_callers)
@@ -290,8 +372,7 @@ TEST(without_memory_a_call_is_its_callers)
         CHECK(!rpp_call_tree_folded(trace.tree, (uint32_t[]){0, 1}));
     }
     rpp_alloc_fail_at(0);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    finish(&stack);
 }
 
 /* --- random programs, beside a list of intervals --------------------------------------------------------------------- */

@@ -28,28 +28,36 @@ TEST(of_a_key_that_stands_twice_the_last_holds)
 
 TEST(refuses_whatever_else_it_is)
 {
-    static const char *const lines[] = {
-        "",
-        "rperf-push/1",
-        "rperf-push/1 ",
-        "rperf-push/2 ps",
-        "GET / HTTP/1.1",
-        "rperf-push/1 PS",
-        "rperf-push/1 ps ",
-        "rperf-push/1  ps",
-        "rperf-push/1 ps a",
-        "rperf-push/1 ps a=",
-        "rperf-push/1 ps =1",
-        "rperf-push/1 ps a=1\r",
-        "rperf-push/1 ps a=\xc3\xa4",
-        "rperf-push/1 averylongverbthatis",
-        "rperf-push/1 x a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1",
-        "rperf-push/1 x a=0123456789012345678901234567890123456789012345678901234567890123",
-        "rperf-push/1 x abcdefghijklmnopqrstuvwx=1"};
+    static const char *const lines[] = {"",
+                                        "rperf-push/1",
+                                        "rperf-push/1 ",
+                                        "rperf-push/2 ps",
+                                        "GET / HTTP/1.1",
+                                        "rperf-push/1 PS",
+                                        "rperf-push/1 ps ",
+                                        "rperf-push/1  ps",
+                                        "rperf-push/1 ps a",
+                                        "rperf-push/1 ps a=",
+                                        "rperf-push/1 ps =1",
+                                        "rperf-push/1 ps a=1\r",
+                                        "rperf-push/1 ps a=\xc3\xa4",
+                                        "rperf-push/1 averylongverbthatis",
+                                        "rperf-push/1 x a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1",
+                                        "rperf-push/1 x abcdefghijklmnopqrstuvwx=1"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         rpp_control_request request = {.verb = "before"};
         if (parse(lines[i], &request) != RPP_INVALID) FAIL("taken: %s", lines[i]);
         CHECK_STR(request.verb, "before");
+    }
+}
+
+TEST(values_have_a_limit)
+{
+    char line[64 + RPP_CONTROL_VALUE_MAX];
+    for (int length = RPP_CONTROL_VALUE_MAX; length <= RPP_CONTROL_VALUE_MAX + 1; length++) {
+        rpp_control_request request = {.verb = "before"};
+        snprintf(line, sizeof line, "rperf-push/1 x a=%0*d", length, 0);
+        CHECK_INT(parse(line, &request), length > RPP_CONTROL_VALUE_MAX ? RPP_INVALID : RPP_OK);
     }
 }
 

@@ -110,21 +110,28 @@ static void check_stats(const sums *found)
     CHECK_INT(rpp_stats_get(RPP_STAT_encode_failures), 0);
 }
 
+/* What arrives of a window of so many rows. */
+static sums exported(uint32_t rows, uint32_t depth, rpp_backend_limits limits)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of(rows, depth);
+    export_window(&window, queue, limits);
+    sums found = take_all(queue);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+    return found;
+}
+
 /* --- windows that are sent ------------------------------------------------------------------------------------------ */
 
 TEST(a_window_is_one_payload)
 {
-    rpp_payload_queue *queue = queue_for_all();
-    test_window window = window_of(200, 20);
-    export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 1900000, .max_samples = 200});
-    sums found = take_all(queue);
+    sums found = exported(200, 20, (rpp_backend_limits){.max_raw_bytes = 1900000, .max_samples = 200});
     CHECK_INT(found.payloads, 1);
     check_sums(&found, 200);
     check_stats(&found);
     CHECK_INT(rpp_stats_get(RPP_STAT_label_sets_in_window), 2);
     CHECK(rpp_stats_get(RPP_STAT_stacks_in_window) >= 200);
-    window_close(&window);
-    rpp_payload_queue_free(queue);
 }
 
 TEST(comments_say_where_it_comes_from)
@@ -153,40 +160,99 @@ TEST(comments_say_where_it_comes_from)
 
 TEST(too_many_samples_become_parts)
 {
-    rpp_payload_queue *queue = queue_for_all();
-    test_window window = window_of(1001, 5);
-    export_window(&window, queue, (rpp_backend_limits){.max_samples = 150});
-    sums found = take_all(queue);
+    sums found = exported(1001, 5, (rpp_backend_limits){.max_samples = 150});
     CHECK_INT(found.payloads, 8);
     CHECK(found.most_samples <= 150);
     check_sums(&found, 1001);
     check_stats(&found);
-    window_close(&window);
-    rpp_payload_queue_free(queue);
 }
 
 TEST(too_many_bytes_become_parts)
 {
-    rpp_payload_queue *queue = queue_for_all();
-    test_window window = window_of(1001, 100);
-    export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 30000});
-    sums found = take_all(queue);
+    sums found = exported(1001, 100, (rpp_backend_limits){.max_raw_bytes = 30000});
     CHECK(found.payloads > 4);
     CHECK(found.most_raw_bytes <= 30000);
     check_sums(&found, 1001);
     check_stats(&found);
-    window_close(&window);
-    rpp_payload_queue_free(queue);
 }
 
 TEST(a_row_too_large_alone_is_sent_anyway)
 {
-    rpp_payload_queue *queue = queue_for_all();
-    test_window window = window_of(5, 300);
-    export_window(&window, queue, (rpp_backend_limits){.max_raw_bytes = 10});
-    sums found = take_all(queue);
+    sums found = exported(5, 300, (rpp_backend_limits){.max_raw_bytes = 10});
     CHECK_INT(found.payloads, 5);
     check_sums(&found, 5);
+}
+
+/* --- values of several groups --------------------------------------------------------------------------------------- */
+
+/* The ids of a profile's values, as Pyroscope makes them. */
+static void check_types(const pprof_model *read, const char *first, const char *second, const char *period)
+{
+    const char *expected[] = {first, second, period};
+    for (size_t i = 0; i < 3; i++) {
+        field *of = i < 2 ? nth_field(read->fields, "sample_type", i) : nth_field(read->fields, "period_type", 0);
+        char id[128];
+        CHECK(of);
+        snprintf(id, sizeof id, "%s:%s", text_in(read, of->fields, "type"), text_in(read, of->fields, "unit"));
+        CHECK_STR(id, expected[i]);
+    }
+}
+
+/* Three rows: time only, both, allocations only. */
+static test_window window_of_time_and_allocations(void)
+{
+    test_window window = window_open();
+    uint32_t frame = window_frame(&window, "f", "f.rb", false);
+    window_set(&window, "mode", "cpu,wall,alloc");
+    for (uint32_t i = 0; i < 3; i++) {
+        rpp_sample sample = {.thread_seq = 1};
+        if (i < 2) sample.cpu_ns = sample.wall_ns = 100 + i;
+        if (i > 0) sample.alloc_objects = 7 + i, sample.alloc_space = 40 * (7 + i);
+        window_add(&window, sample, &(rpp_location){frame, 1 + i}, 1, NULL);
+    }
+    return window;
+}
+
+TEST(values_of_several_groups_go_out_as_a_profile_each)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of_time_and_allocations();
+    export_window(&window, queue, (rpp_backend_limits){.one_group = true});
+    for (rpp_value_group group = 0; group <= RPP_GROUP_MEMORY; group++) {
+        rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+        CHECK(payload);
+        pprof_model read = read_payload(payload);
+        CHECK_INT(payload->group, group);
+        CHECK_INT(payload->samples, 2); /* not the row without a value of the group */
+        CHECK_INT(payload->time_ns, WINDOW_TIME);
+        CHECK_INT(sum_of_values(&read, 0), group ? 8 + 9 : 100 + 101);
+        CHECK_INT(sum_of_values(&read, 1), group ? 40 * (8 + 9) : 100 + 101);
+        if (group) check_types(&read, "alloc_objects:count", "alloc_space:bytes", "space:bytes");
+        CHECK_INT(number_in(read.fields, "period"), group ? 1 : 1000000000 / 99);
+        if (!group) check_types(&read, "cpu:nanoseconds", "wall:nanoseconds", "cpu:nanoseconds");
+        pprof_free(&read);
+        rpp_payload_free(payload);
+    }
+    CHECK(!rpp_payload_queue_pop(queue, 0));
+    CHECK_INT(rpp_stats_get(RPP_STAT_alloc_objects_encoded), 17);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(a_file_has_the_values_of_all_groups)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of_time_and_allocations();
+    export_window(&window, queue, (rpp_backend_limits){.one_group = false});
+    rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+    pprof_model read = read_payload(payload);
+    CHECK_INT(payload->samples, 3);
+    CHECK_INT(sum_of_values(&read, 1), 100 + 101);
+    CHECK_INT(sum_of_values(&read, 3), 40 * (8 + 9));
+    check_types(&read, "cpu:nanoseconds", "wall:nanoseconds", "cpu:nanoseconds");
+    pprof_free(&read);
+    rpp_payload_free(payload);
+    CHECK(!rpp_payload_queue_pop(queue, 0));
     window_close(&window);
     rpp_payload_queue_free(queue);
 }
@@ -457,7 +523,7 @@ TEST(processes_that_start_together_do_not_meet_in_a_millisecond)
 }
 
 /* Windows of 10 s of processes that began them in the same instant, and go on side by side. */
-TEST(of_ten_processes_less_than_a_profile_in_two_thousand_is_lost)
+TEST_BY_NUMBERS(of_ten_processes_less_than_a_profile_in_two_thousand_is_lost)
 {
     enum { PROCESSES = 10, ROUNDS = 1500, MILLISECONDS = 10000 };
     static unsigned taken_in[MILLISECONDS];

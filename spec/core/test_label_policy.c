@@ -6,6 +6,22 @@
 #include "test.h"
 #include "window.h"
 
+static rpp_settings *settings;
+
+/* 0: as many values as by default. */
+static rpp_label_policy *begin(uint32_t max_values, bool legal_names)
+{
+    settings = rpp_settings_new();
+    if (max_values) settings->max_label_values = max_values;
+    return rpp_label_policy_new(settings, legal_names);
+}
+
+static void end(rpp_label_policy *policy)
+{
+    rpp_label_policy_free(policy);
+    rpp_settings_free(settings);
+}
+
 static rpp_label label_of(const char *key, const char *value)
 {
     return (rpp_label){key, value, (uint32_t)strlen(key), (uint32_t)strlen(value)};
@@ -27,8 +43,7 @@ static const char *applied(rpp_label_policy *policy, const char *key, const char
 
 TEST(names_are_made_legal)
 {
-    rpp_settings *settings = rpp_settings_new();
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(0, true);
     const char *const cases[][2] = {
         {"endpoint", "endpoint"},
         {"http.route", "http_route"},
@@ -49,32 +64,27 @@ TEST(names_are_made_legal)
         CHECK_STR(applied(policy, cases[i][0], "v"), expected); /* the second time from the table */
         CHECK(rpp_label_name_is_legal(cases[i][1]));
     }
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(local_files_keep_names_as_they_are)
 {
-    rpp_settings *settings = rpp_settings_new();
-    rpp_label_policy *policy = rpp_label_policy_new(settings, false);
+    rpp_label_policy *policy = begin(0, false);
     CHECK_STR(applied(policy, "%GVL", "wait"), "%GVL=wait");
     CHECK_STR(applied(policy, "http.route", "/"), "http.route=/");
     CHECK_STR(applied(policy, "__name__", "x"), "-");
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(what_is_reserved_or_empty_is_not_sent)
 {
-    rpp_settings *settings = rpp_settings_new();
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(0, true);
     CHECK_STR(applied(policy, "__name__", "x"), "-");
     CHECK_STR(applied(policy, "..hidden", "x"), "-"); /* would become __hidden */
     CHECK_STR(applied(policy, "", "x"), "-");
     CHECK_STR(applied(policy, "user", ""), "-");
     CHECK_STR(applied(policy, "user", "u"), "user=u");
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(denial_holds_inside_and_outside)
@@ -102,9 +112,7 @@ TEST(renaming_is_the_users_and_made_legal)
 
 TEST(further_values_read_other)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 3;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(3, true);
     CHECK_STR(applied(policy, "k", "1"), "k=1");
     CHECK_STR(applied(policy, "k", "2"), "k=2");
     CHECK_STR(applied(policy, "k", "1"), "k=1");
@@ -113,17 +121,14 @@ TEST(further_values_read_other)
     CHECK_STR(applied(policy, "k", "2"), "k=2");
     CHECK_STR(applied(policy, "k", "4"), "k=other");
     CHECK_STR(applied(policy, "l", "4"), "l=4"); /* each key by itself */
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 #define HOUR (3600 * RPP_NS_PER_S)
 
 TEST(a_value_that_was_admitted_stays_so_from_window_to_window)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 2;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(2, true);
     uint64_t now = 1000 * HOUR;
     for (int window = 0; window < 2000; window++, now += 10 * RPP_NS_PER_S) {
         char scanned[32];
@@ -133,15 +138,12 @@ TEST(a_value_that_was_admitted_stays_so_from_window_to_window)
         CHECK_STR(applied(policy, "endpoint", "GET /a"), "endpoint=GET /a");
         CHECK_STR(applied(policy, "endpoint", "GET /b"), "endpoint=GET /b");
     }
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(a_value_that_was_not_seen_for_an_hour_makes_room)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 2;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(2, true);
     rpp_label_policy_begin(policy, 1000 * HOUR);
     CHECK_STR(applied(policy, "k", "old"), "k=old");
     CHECK_STR(applied(policy, "k", "used"), "k=used");
@@ -152,30 +154,24 @@ TEST(a_value_that_was_not_seen_for_an_hour_makes_room)
     CHECK_STR(applied(policy, "k", "new"), "k=new");
     CHECK_STR(applied(policy, "k", "old"), "k=other");
     CHECK_STR(applied(policy, "k", "used"), "k=used");
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(spans_and_traces_are_as_many_as_there_are)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 1;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(1, true);
     CHECK_STR(applied(policy, "span_id", "a"), "span_id=a");
     CHECK_STR(applied(policy, "span_id", "b"), "span_id=b");
     CHECK_STR(applied(policy, "trace_id", "a"), "trace_id=a");
     CHECK_STR(applied(policy, "trace_id", "b"), "trace_id=b");
     CHECK_STR(applied(policy, "span_ids", "a"), "span_ids=a");
     CHECK_STR(applied(policy, "span_ids", "b"), "span_ids=other");
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(keys_without_end_are_forgotten_between_profiles)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 1;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(1, true);
     for (int i = 0; i < 5000; i++) {
         char key[32];
         snprintf(key, sizeof key, "key%d", i);
@@ -183,28 +179,22 @@ TEST(keys_without_end_are_forgotten_between_profiles)
         applied(policy, key, "v");
         CHECK_STR(applied(policy, "k", "first"), "k=first");
     }
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(keys_of_one_name_share_its_values)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 2;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(2, true);
     CHECK_STR(applied(policy, "a.b", "1"), "a_b=1");
     CHECK_STR(applied(policy, "a-b", "2"), "a_b=2");
     CHECK_STR(applied(policy, "a_b", "3"), "a_b=other");
     CHECK_STR(applied(policy, "a.b", "2"), "a_b=2");
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(many_keys_and_values_stay_apart)
 {
-    rpp_settings *settings = rpp_settings_new();
-    settings->max_label_values = 1000;
-    rpp_label_policy *policy = rpp_label_policy_new(settings, true);
+    rpp_label_policy *policy = begin(1000, true);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 3000; i++) {
             char key[32], value[32], expected[64];
@@ -214,13 +204,12 @@ TEST(many_keys_and_values_stay_apart)
             CHECK_STR(applied(policy, key, value), expected);
         }
     }
-    rpp_label_policy_free(policy);
-    rpp_settings_free(settings);
+    end(policy);
 }
 
 TEST(a_failed_allocation_changes_no_later_answer)
 {
-    rpp_settings *settings = rpp_settings_new();
+    settings = rpp_settings_new();
     settings->max_label_values = 1;
     bool all_passed = false;
     for (size_t nth = 1; !all_passed; nth++) {

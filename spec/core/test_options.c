@@ -53,7 +53,7 @@ TEST(options_are_found_by_name)
     CHECK_OK(rpp_option_type_of("upload_interval", &type));
     CHECK_INT(type, RPP_OPTION_SECONDS);
     CHECK_INT(rpp_option_type_of("upload_interval_ns", &type), RPP_INVALID);
-    CHECK_INT(rpp_option_count(), 39);
+    CHECK_INT(rpp_option_count(), 40);
 }
 
 TEST(an_unknown_name_gets_the_nearest_as_a_suggestion)

@@ -31,6 +31,7 @@ typedef struct delivered {
 /* A pipeline, the sampler it asks, and whoever it delivers to. */
 typedef struct fixture {
     rpp_pipeline *pipeline;
+    rpp_ticker *ticker, own_ticker;
     rpp_frame_names *names;
     rpp_clock clock;
     uint64_t start_ns;
@@ -99,10 +100,12 @@ static void deliver(rpp_profile *profile, void *context)
     while (atomic_load(&f->held)) sched_yield();
 }
 
-/* On the heap: it outlives a test that fails, as its thread does. */
-static fixture *begin(void)
+/* On the heap: it outlives a test that fails, as its thread does. NULL: a ticker of its own. */
+static fixture *begin_with(rpp_ticker *ticker, bool keeps_pace)
 {
     fixture *f = calloc(1, sizeof *f);
+    rpp_ticker_init(&f->own_ticker, PERIOD);
+    f->ticker = ticker ? ticker : &f->own_ticker;
     f->start_ns = rpp_monotonic_ns() + AHEAD;
     f->clock = (rpp_clock){turned_clock, turned_realtime, f};
     atomic_store(&f->now_ns, f->start_ns);
@@ -112,17 +115,25 @@ static fixture *begin(void)
     f->names = rpp_frame_names_new(2000);
     CHECK_OK(rpp_frame_names_ensure(f->names, 100));
     rpp_pipeline_options options = {.interval_ns = INTERVAL,
-                                    .period_ns = PERIOD,
+                                    .ticker = f->ticker,
                                     .buffer_half_bytes = 1 << 16,
                                     .limits = rpp_profile_default_limits,
+                                    .keeps_pace = keeps_pace,
                                     .tells_silence = true,
+                                    .moments = {.on_ns = RPP_NS_PER_MS, .off_ns = RPP_NS_PER_MS},
                                     .clock = &f->clock};
     rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find, .deliver = deliver, .context = f};
     f->pipeline = rpp_pipeline_new(&options, &seams, f->names);
     CHECK(f->pipeline);
     rpp_stats_reset();
+    rpp_pipeline_set_ticking(f->pipeline, true);
     CHECK_OK(rpp_pipeline_start(f->pipeline));
     return f;
+}
+
+static fixture *begin(void)
+{
+    return begin_with(NULL, false);
 }
 
 static uint64_t in_time(void)
@@ -136,6 +147,7 @@ static void finish(fixture *f)
     CHECK_OK(rpp_pipeline_stop(f->pipeline, UNTIL(in_time())));
     rpp_pipeline_free(f->pipeline);
     rpp_frame_names_free(f->names);
+    rpp_ticker_destroy(&f->own_ticker);
     free(f);
 }
 
@@ -181,9 +193,103 @@ static void rotate(fixture *f, uint64_t boundary_ns)
     CHECK_OK(rpp_pipeline_wait_delivered(f->pipeline, rpp_pipeline_window(f->pipeline), UNTIL(in_time())));
 }
 
+static void wait_until_delivering(fixture *f)
+{
+    uint64_t deadline = in_time();
+    while (!atomic_load(&f->count) && rpp_monotonic_ns() < deadline) sched_yield();
+    CHECK_INT(f->count, 1);
+}
+
 static bool wants(fixture *f, unsigned work)
 {
     return rpp_pipeline_work(f->pipeline) & work;
+}
+
+/* --- moments ---------------------------------------------------------------------------------------------------------- */
+
+/* Time passes until the state is the wanted one. */
+static void reach_moment(fixture *f, bool wanted)
+{
+    for (int i = 0; i < 1000 && rpp_pipeline_watches(f->pipeline) != wanted; i++) {
+        pass(f, RPP_NS_PER_MS / 4);
+        turn(f);
+    }
+    CHECK(rpp_pipeline_watches(f->pipeline) == wanted);
+}
+
+TEST(moments_begin_and_end_and_are_asked_for_until_the_sampler_follows)
+{
+    fixture *f = begin();
+    for (int i = 0; i < 100; i++) {
+        pass(f, RPP_NS_PER_MS / 4);
+        turn(f);
+        CHECK(!rpp_pipeline_watches(f->pipeline)); /* nobody wants them */
+    }
+    rpp_pipeline_set_moments(f->pipeline, true);
+    atomic_store(&f->runs, NULL); /* no ticks */
+    for (int round = 0; round < 4; round++) {
+        bool on = round % 2 == 0;
+        reach_moment(f, on);
+        unsigned asked = atomic_load(&f->asked);
+        turn(f);
+        turn(f);
+        CHECK(rpp_pipeline_watches(f->pipeline) != on || atomic_load(&f->asked) > asked);
+        rpp_pipeline_note_watching(f->pipeline, on);
+    }
+    rpp_pipeline_set_moments(f->pipeline, false);
+    turn(f);
+    CHECK(!rpp_pipeline_watches(f->pipeline));
+    finish(f);
+}
+
+/* By the machine's clock. Without them it turns each 50 ms, which would take more than the time that the test has. */
+TEST(moments_wake_a_collector_that_does_not_tick)
+{
+    fixture *f = calloc(1, sizeof *f);
+    rpp_ticker_init(&f->own_ticker, RPP_NS_PER_S);
+    f->names = rpp_frame_names_new(100);
+    atomic_store(&f->activity, RPP_ACTIVITY_RAN);
+    rpp_pipeline_options options = {.interval_ns = 100 * INTERVAL,
+                                    .ticker = &f->own_ticker,
+                                    .buffer_half_bytes = 1 << 14,
+                                    .limits = rpp_profile_default_limits,
+                                    .moments = {.on_ns = RPP_NS_PER_MS, .off_ns = RPP_NS_PER_MS}};
+    rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find, .deliver = deliver, .context = f};
+    f->pipeline = rpp_pipeline_new(&options, &seams, f->names);
+    CHECK_OK(rpp_pipeline_start(f->pipeline));
+    rpp_pipeline_set_moments(f->pipeline, true);
+    wait_for_turn(f, 1000);
+    finish(f);
+}
+
+static void wait_for_asking(fixture *f, unsigned before)
+{
+    uint64_t deadline = in_time();
+    while (atomic_load(&f->asked) == before) {
+        if (rpp_monotonic_ns() > deadline) FAIL("the collector does not ask");
+        sched_yield();
+    }
+}
+
+TEST(before_a_deep_sleep_the_state_is_drawn_that_the_next_thread_finds)
+{
+    fixture *f = begin();
+    rpp_pipeline_set_moments(f->pipeline, true);
+    unsigned on = 0;
+    for (int i = 0; i < 200; i++) {
+        atomic_store(&f->activity, RPP_ACTIVITY_RAN);
+        turn(f);
+        unsigned before = atomic_load(&f->asked);
+        rpp_pipeline_note_watching(f->pipeline, false);
+        atomic_store(&f->activity, 0);
+        turn(f);
+        turn(f);
+        if (!rpp_pipeline_watches(f->pipeline)) continue;
+        on++;
+        wait_for_asking(f, before); /* the turn that has begun may be about to ask */
+    }
+    CHECK(on > 50 && on < 150);
+    finish(f);
 }
 
 /* --- windows --- */
@@ -236,6 +342,28 @@ TEST(a_window_is_due_an_interval_after_the_last_boundary)
     CHECK(wants(f, RPP_WORK_ROTATE));
     CHECK(wants(f, RPP_WORK_ROTATE)); /* until it is done */
     rotate(f, f->start_ns + 5 + INTERVAL);
+    CHECK(!wants(f, RPP_WORK_ROTATE));
+    finish(f);
+}
+
+TEST(at_a_steady_pace_a_late_boundary_makes_the_next_window_shorter)
+{
+    fixture *f = begin_with(NULL, true);
+    rotate(f, f->start_ns);
+    pass(f, INTERVAL);
+    turn(f);
+    pass(f, 7);
+    rotate(f, f->start_ns + INTERVAL + 7);
+    pass(f, INTERVAL - 8);
+    turn(f);
+    CHECK(!wants(f, RPP_WORK_ROTATE));
+    pass(f, 1);
+    turn(f);
+    CHECK(wants(f, RPP_WORK_ROTATE));
+    pass(f, 2 * INTERVAL); /* too late to be caught up with */
+    rotate(f, f->start_ns + 4 * INTERVAL);
+    pass(f, INTERVAL - 1);
+    turn(f);
     CHECK(!wants(f, RPP_WORK_ROTATE));
     finish(f);
 }
@@ -476,6 +604,7 @@ TEST(three_windows_without_samples_are_told_and_so_is_their_end)
     for (unsigned i = 0; i < 3; i++) {
         CHECK_INT(warnings, 0);
         pass(f, INTERVAL);
+        turn(f); /* it begins to listen after the first one */
         rotate(f, f->start_ns + (i + 1) * INTERVAL);
     }
     turn(f);
@@ -538,9 +667,7 @@ TEST(a_second_rotation_waits_for_the_first_to_be_delivered)
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
     CHECK_INT(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 60), RPP_BUSY);
     rpp_pipeline_end_rotation(f->pipeline);
-    uint64_t deadline = in_time();
-    while (!atomic_load(&f->count) && rpp_monotonic_ns() < deadline) sched_yield();
-    CHECK_INT(f->count, 1); /* being delivered */
+    wait_until_delivering(f);
     CHECK_INT(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 60), RPP_BUSY);
     CHECK_INT(rpp_pipeline_boundary_ns(f->pipeline), f->start_ns + 50);
     CHECK_INT(rpp_pipeline_window(f->pipeline), 1);
@@ -698,18 +825,18 @@ TEST(ticks_that_nobody_took_are_taken_together)
 {
     fixture *f = begin();
     turn(f);
-    (void)rpp_pipeline_take_ticks(f->pipeline);
+    (void)rpp_ticker_take(f->ticker);
     atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
     for (int i = 0; i < 20; i++) {
         pass(f, PERIOD);
         turn(f);
     }
-    rpp_ticks ticks = rpp_pipeline_take_ticks(f->pipeline);
+    rpp_ticks ticks = rpp_ticker_take(f->ticker);
     CHECK(ticks.count >= 19 && ticks.count <= 21); /* each period has one at a random place */
     CHECK_STR(ticks.last.who, "a thread");
     CHECK(ticks.last.at.wall_ns > f->start_ns + 18 * PERIOD);
     CHECK_INT(ticks.last.at.cpu_ns, ticks.last.at.wall_ns - f->start_ns);
-    CHECK_INT(rpp_pipeline_take_ticks(f->pipeline).count, 0);
+    CHECK_INT(rpp_ticker_take(f->ticker).count, 0);
     finish(f);
 }
 
@@ -718,14 +845,14 @@ TEST(ticks_of_one_thread_do_not_weigh_on_the_next)
 {
     fixture *f = begin();
     turn(f);
-    (void)rpp_pipeline_take_ticks(f->pipeline);
+    (void)rpp_ticker_take(f->ticker);
     atomic_store(&f->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
     for (int i = 0; i < 10; i++) {
         if (i == 6) atomic_store(&f->runs, "another");
         pass(f, PERIOD);
         turn(f);
     }
-    rpp_ticks ticks = rpp_pipeline_take_ticks(f->pipeline);
+    rpp_ticks ticks = rpp_ticker_take(f->ticker);
     CHECK(ticks.count >= 3 && ticks.count <= 5);
     CHECK_STR(ticks.last.who, "another");
     atomic_store(&f->runs, NULL);
@@ -733,7 +860,32 @@ TEST(ticks_of_one_thread_do_not_weigh_on_the_next)
         pass(f, PERIOD);
         turn(f);
     }
-    CHECK_INT(rpp_pipeline_take_ticks(f->pipeline).count, 0);
+    CHECK_INT(rpp_ticker_take(f->ticker).count, 0);
+    finish(f);
+}
+
+/* Two sessions: the application is sampled for both while the window of one is encoded. */
+TEST(while_one_encodes_its_window_another_one_ticks)
+{
+    fixture *f = begin(), *other = begin_with(f->ticker, false);
+    atomic_store(&other->now_ns, atomic_load(&f->now_ns));
+    atomic_store(&other->activity, RPP_ACTIVITY_RAN | RPP_ACTIVITY_OVERDUE);
+    push(f, 0, 1, RPP_FRAME_UNKNOWN);
+    turn(f);
+    turn(other);
+    CHECK_INT(rpp_ticker_take(f->ticker).count, 0);
+    atomic_store(&f->held, true);
+    CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
+    rpp_pipeline_end_rotation(f->pipeline);
+    wait_until_delivering(f);
+    for (int i = 0; i < 20; i++) {
+        pass(other, PERIOD);
+        turn(other);
+    }
+    CHECK(wants(other, RPP_WORK_TICK));
+    unsigned ticks = rpp_ticker_take(f->ticker).count;
+    CHECK(ticks >= 18 && ticks <= 21);
+    finish(other);
     finish(f);
 }
 
@@ -783,7 +935,7 @@ TEST(a_stir_on_the_way_into_the_deep_sleep_counts)
     turn(f);
     atomic_store(&f->runs_meanwhile, true);
     atomic_store(&f->activity, 0);
-    turn(f);
+    turns(f, 2); /* two quiet ones */
     wait_for_turn(f, atomic_load(&f->turns) + 10);
     finish(f);
 }
@@ -888,7 +1040,9 @@ TEST(wait_delivered_ends_at_its_deadline)
 
 TEST(new_survives_every_failing_allocation)
 {
-    rpp_pipeline_options options = {.buffer_half_bytes = 1000, .limits = rpp_profile_default_limits};
+    rpp_ticker ticker;
+    rpp_ticker_init(&ticker, PERIOD);
+    rpp_pipeline_options options = {.ticker = &ticker, .buffer_half_bytes = 1000, .limits = rpp_profile_default_limits};
     rpp_pipeline_seams seams = {.ask = ask};
     rpp_pipeline *pipeline = NULL;
     size_t nth = 0;
@@ -900,6 +1054,7 @@ TEST(new_survives_every_failing_allocation)
     CHECK_INT(nth, 5);
     rpp_pipeline_free(pipeline);
     rpp_pipeline_free(NULL);
+    rpp_ticker_destroy(&ticker);
 }
 
 /* --- threads that take turns, as with the GVL, on the machine's clock --- */
@@ -908,6 +1063,7 @@ enum { THREADS = 3, WINDOWS = 60, WINDOWS_AT_MOST = 4096 };
 
 typedef struct world {
     rpp_pipeline *pipeline;
+    rpp_ticker ticker;
     rpp_frame_names *names;
     rpp_label_set *labels;
     pthread_mutex_t gvl;
@@ -989,7 +1145,7 @@ static void *look_on(void *context)
     for (uint32_t i = 0; !atomic_load(&w->done); i++) {
         uint32_t window = rpp_pipeline_window(w->pipeline);
         (void)!rpp_pipeline_wait_delivered(w->pipeline, window + 1, UNTIL(rpp_monotonic_ns() + RPP_NS_PER_MS));
-        rpp_pipeline_set_period(w->pipeline, (1 + i % 3) * RPP_NS_PER_MS);
+        rpp_ticker_set_period(&w->ticker, (1 + i % 3) * RPP_NS_PER_MS);
         rpp_pipeline_is_rotating(w->pipeline);
     }
     return NULL;
@@ -1001,18 +1157,20 @@ TEST(each_window_gets_what_was_pushed_in_it)
     pthread_t threads[THREADS + 1];
     rpp_label label = {"k", "v", 1, 1};
     w = (world){.names = rpp_frame_names_new(2000), .gvl = PTHREAD_MUTEX_INITIALIZER, .random = 1};
+    rpp_ticker_init(&w.ticker, RPP_NS_PER_MS);
     CHECK_OK(rpp_label_set_merge(NULL, &label, 1, &w.labels));
     CHECK_OK(rpp_frame_names_ensure(w.names, 50));
     for (int i = 0; i < 50; i++) {
         CHECK_OK(rpp_frame_names_set(w.names, rpp_frame_names_reserve(w.names), "f", 1, "", 0, 0, false));
     }
     rpp_pipeline_options options = {.interval_ns = 5 * RPP_NS_PER_MS,
-                                    .period_ns = RPP_NS_PER_MS,
+                                    .ticker = &w.ticker,
                                     .buffer_half_bytes = 1 << 14,
                                     .limits = rpp_profile_default_limits};
     rpp_pipeline_seams seams = {
         .ask = world_ask, .activity = world_activity, .find = world_find, .deliver = world_deliver, .context = &w};
     w.pipeline = rpp_pipeline_new(&options, &seams, w.names);
+    rpp_pipeline_set_ticking(w.pipeline, true);
     CHECK_OK(rpp_pipeline_start(w.pipeline));
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, live, &w);
     pthread_create(&threads[THREADS], NULL, look_on, &w);
@@ -1033,6 +1191,7 @@ TEST(each_window_gets_what_was_pushed_in_it)
     CHECK_INT(w.gaps, 0);
     for (uint32_t i = 0; i < w.delivered; i++) CHECK_INT(w.got_ns[i], w.pushed_ns[i]);
     rpp_pipeline_free(w.pipeline);
+    rpp_ticker_destroy(&w.ticker);
     rpp_frame_names_free(w.names);
     rpp_label_set_release(w.labels);
     w.labels = NULL; /* a reference too many is a leak then */

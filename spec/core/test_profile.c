@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/custom_values.h"
 #include "base/stats.h"
 #include "sampling/frame_names.h"
 #include "test.h"
@@ -67,6 +68,36 @@ TEST(stack_labels_thread_and_state_tell_rows_apart)
     CHECK_INT(rows[3].thread_seq, 2);
     CHECK_INT(rows[4].state, RPP_STATE_WAITING);
     rpp_label_set_release(other[1].labels);
+    rpp_profile_free(profile);
+}
+
+/* Numbers of the program's own: each has rows of its own, also where there is no room. */
+TEST(each_value_of_the_program_keeps_its_sum)
+{
+    rpp_profile_limits limits = {.stacks = {10, 2, 10}, .max_label_sets = 10, .max_rows = 2};
+    rpp_profile *profile = rpp_profile_new(&limits);
+    uint64_t sums[4] = {0};
+    for (uint32_t i = 0; i < 30; i++) {
+        rpp_location stack = {100 + i / 3, 1};
+        rpp_sample sample = {.thread_seq = 1, .depth = 1, .custom = i + 1, .custom_id = (uint8_t)(i % 3 + 1)};
+        CHECK_OK(rpp_profile_add(profile, &sample, &stack));
+    }
+    rpp_sample timed = sample_of(7, 7, 1, RPP_STATE_RUNNING, 1);
+    CHECK_OK(rpp_profile_add(profile, &timed, &(rpp_location){200, 1}));
+    CHECK_INT(rpp_profile_custom_values(profile), 1 << 1 | 1 << 2 | 1 << 3);
+    rpp_profile_seal(profile, 1, 1);
+    for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
+        const rpp_row *row = &rpp_profile_rows(profile)[i];
+        CHECK_INT(row->custom_id ? row->cpu_ns : row->custom, 0);
+        sums[row->custom_id] += row->custom + row->cpu_ns;
+    }
+    CHECK_INT(rpp_profile_row_count(profile), 2 + 4);
+    CHECK_INT(sums[0], 7);
+    CHECK_INT(sums[1], 145);
+    CHECK_INT(sums[2], 155);
+    CHECK_INT(sums[3], 165);
+    rpp_sample unknown = {.custom_id = RPP_CUSTOM_MAX + 1};
+    CHECK_INT(rpp_profile_add(profile, &unknown, NULL), RPP_INVALID);
     rpp_profile_free(profile);
 }
 

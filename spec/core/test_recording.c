@@ -7,6 +7,7 @@
 
 typedef struct seen {
     size_t rows, captures, names;
+    uint64_t changes;
     uint64_t cpu_ns, wall_ns;
     char leaf[64], root[64];
 } seen;
@@ -17,6 +18,7 @@ static void look(const rpp_recorded *recorded, void *context)
     const rpp_stack_table *stacks = rpp_profile_stacks(recorded->profile);
     s->rows = rpp_profile_row_count(recorded->profile);
     s->captures = recorded->captures;
+    s->changes = recorded->changes;
     s->names = rpp_frame_names_count(recorded->names);
     for (size_t i = 0; i < s->rows; i++) {
         const rpp_row *row = &rpp_profile_rows(recorded->profile)[i];
@@ -123,17 +125,56 @@ TEST(a_stack_without_names_keeps_its_weight)
     rpp_recording_free(recording);
 }
 
+TEST(what_is_taken_has_its_names_and_can_be_put_back)
+{
+    rpp_recording *recording = rpp_recording_new(false);
+    test_window window = window_of("A#leaf", "main", 0);
+    const rpp_frame_names *names;
+    CHECK_OK(add(recording, &window));
+    rpp_profile *taken = rpp_recording_take(recording, &names);
+    CHECK_INT(seen_in(recording).rows, 0);
+    CHECK_OK(add(recording, &window));
+    CHECK_OK(rpp_recording_add(recording, taken, names));
+    rpp_profile_free(taken);
+    seen s = seen_in(recording);
+    CHECK_INT(s.rows, 1);
+    CHECK_INT(s.cpu_ns, 20);
+    CHECK_STR(s.leaf, "A#leaf");
+    window_close(&window);
+    rpp_recording_free(recording);
+}
+
 TEST(clear_forgets)
 {
     rpp_recording *recording = rpp_recording_new(false);
     test_window window = window_of("A#leaf", "main", 0);
     CHECK_OK(add(recording, &window));
-    CHECK_OK(rpp_recording_clear(recording));
+    CHECK_OK(rpp_recording_clear_if(recording, seen_in(recording).changes));
     seen s = seen_in(recording);
     CHECK_INT(s.rows, 0);
     CHECK_INT(s.captures, 0);
     CHECK_OK(add(recording, &window));
     CHECK_INT(seen_in(recording).cpu_ns, 10);
+    window_close(&window);
+    rpp_recording_free(recording);
+}
+
+TEST(what_nobody_has_read_is_not_cleared)
+{
+    rpp_recording *recording = rpp_recording_new(false);
+    test_window window = window_of("A#leaf", "main", 0);
+    const rpp_frame_names *names;
+    CHECK_OK(add(recording, &window));
+    uint64_t read = seen_in(recording).changes;
+    rpp_profile *taken = rpp_recording_take(recording, &names);
+    CHECK_INT(rpp_recording_clear_if(recording, read), RPP_BUSY);
+    read = seen_in(recording).changes;
+    CHECK_OK(rpp_recording_add(recording, taken, names));
+    CHECK_INT(rpp_recording_clear_if(recording, read), RPP_BUSY);
+    CHECK_INT(seen_in(recording).cpu_ns, 10);
+    CHECK_OK(rpp_recording_clear_if(recording, seen_in(recording).changes));
+    CHECK_INT(seen_in(recording).rows, 0);
+    rpp_profile_free(taken);
     window_close(&window);
     rpp_recording_free(recording);
 }

@@ -137,6 +137,19 @@ TEST(short_windows_do_not_make_a_moment_a_silence)
     CHECK_INT(line_count, 1);
 }
 
+TEST(a_burst_after_a_deep_sleep_is_no_silence)
+{
+    rpp_silence silence = begin();
+    uint64_t now = BEGIN + 5 * INTERVAL;
+    rpp_silence_look(&silence, now);
+    for (unsigned i = 0; i < 3; i++) rpp_silence_window(&silence);
+    pass(&silence, &now, 19, 100);
+    CHECK_INT(line_count, 0);
+    pass(&silence, &now, 2, 100);
+    CHECK_INT(line_count, 1);
+    rpp_log_set_sink(NULL, NULL);
+}
+
 TEST(all_zero_says_nothing)
 {
     rpp_silence silence = {0};

@@ -18,6 +18,7 @@ static uint8_t *whole_file(size_t *length)
                            .duration_ns = 10,
                            .sequence = 12,
                            .samples = 3,
+                           .group = RPP_GROUP_MEMORY,
                            .tries = {.begun = 7, .server_errors = 2, .alone = 3}};
     uint8_t *head;
     size_t head_length;
@@ -50,6 +51,7 @@ TEST(what_is_written_is_read)
     CHECK_INT(payload->duration_ns, 10);
     CHECK_INT(payload->sequence, 12);
     CHECK_INT(payload->samples, 3);
+    CHECK_INT(payload->group, RPP_GROUP_MEMORY);
     CHECK_INT(payload->tries.begun, 7);
     CHECK_INT(payload->tries.server_errors, 2);
     CHECK_INT(payload->tries.alone, 3);

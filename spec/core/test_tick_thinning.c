@@ -40,7 +40,7 @@ static walk walk_stints(uint64_t period_ns, uint64_t tick_ns, double stint_ns)
     return w;
 }
 
-TEST(every_place_of_a_stint_is_found_alike)
+TEST_BY_NUMBERS(every_place_of_a_stint_is_found_alike)
 {
     static const double periods_ms[] = {1, 5.025, 10.1, 100}, ticks_ms[] = {1, 4, 10}, stints_ms[] = {1.2, 4.8, 15};
     for (int i = 0; i < 36; i++) {
@@ -102,7 +102,7 @@ TEST(what_is_said_to_be_silent_is)
 }
 
 /* The first ticks of a thread that lives for a millisecond are as likely as any. */
-TEST(a_short_life_is_found_as_often_as_it_burns)
+TEST_BY_NUMBERS(a_short_life_is_found_as_often_as_it_burns)
 {
     double all = 0, n = 400000;
     for (int i = 0; i < n; i++) {

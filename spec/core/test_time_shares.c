@@ -37,7 +37,7 @@ static void check_stints(uint64_t period_ns, uint64_t tick_ns, double stint_ms, 
 }
 
 /* As a request does between its queries. */
-TEST(pieces_of_a_stint_after_a_nap)
+TEST_BY_NUMBERS(pieces_of_a_stint_after_a_nap)
 {
     static const double stints_ms[] = {0.3, 1.2, 4.8, 15};
     static const uint64_t periods_ns[] = {MS(1), MS(5.025), MS(10.1), MS(100)}, ticks_ns[] = {MS(1), MS(4), MS(10)};
@@ -50,7 +50,7 @@ TEST(pieces_of_a_stint_after_a_nap)
 
 /* What this replaced: the first tick after a due time takes all that was burnt since the last one. These tests would not have
  * let it pass. */
-TEST(a_due_time_and_gathered_weight_would_fail_here)
+TEST_BY_NUMBERS(a_due_time_and_gathered_weight_would_fail_here)
 {
     static sim_world world;
     sim_world_init(&world, 2, MS(5.025), MS(4));
@@ -75,7 +75,7 @@ TEST(a_due_time_and_gathered_weight_would_fail_here)
     sim_world_destroy(&world);
 }
 
-TEST(twelve_pieces_of_a_stint_of_one_thread_and_of_many)
+TEST_BY_NUMBERS(twelve_pieces_of_a_stint_of_one_thread_and_of_many)
 {
     for (unsigned threads = 1; threads <= 8; threads *= 8) check_stints(MS(10.1), MS(4), 4.8, threads, 12);
 }
@@ -100,7 +100,7 @@ TEST(small_acts_of_many_threads)
 }
 
 /* Act 0 in every window; act 1, far larger, in some only. Each window of a thread has few draws, or none. */
-TEST(small_steady_acts_beside_large_rare_ones)
+TEST_BY_NUMBERS(small_steady_acts_beside_large_rare_ones)
 {
     static const double loads[] = {0.5, 1, 2, 5}; /* ticks' worth a window */
     for (unsigned i = 0; i < 4; i++) {
@@ -133,7 +133,7 @@ static void live_and_die(sim_world *world, const pattern *p, uint64_t now_ns, ui
     sim_thread_end(&t);
 }
 
-TEST(threads_that_live_for_one_piece_of_work)
+TEST_BY_NUMBERS(threads_that_live_for_one_piece_of_work)
 {
     static const double lives_ms[] = {0.3, 1, 2, 5, 8, 20};
     for (unsigned i = 0; i < 6; i++) {
@@ -153,7 +153,7 @@ TEST(threads_that_live_for_one_piece_of_work)
 }
 
 /* Half of the CPU time in threads of 20 ms, half in threads of 0.5 ms; and one that is always there. */
-TEST(short_lives_beside_long_ones)
+TEST_BY_NUMBERS(short_lives_beside_long_ones)
 {
     static sim_world world;
     static sim_thread steady;
@@ -203,7 +203,7 @@ static void check_neighbours(double burn_ms, double nap_ms, double run_ms, uint6
     sim_world_destroy(&world);
 }
 
-TEST(cpu_time_off_the_gvl_stays_with_the_wait_it_was_burnt_in)
+TEST_BY_NUMBERS(cpu_time_off_the_gvl_stays_with_the_wait_it_was_burnt_in)
 {
     static const double lengths_ms[] = {0.05, 0.1, 0.3, 2, 20};
     for (unsigned burn = 0; burn < 5; burn++) {
@@ -216,7 +216,7 @@ TEST(cpu_time_off_the_gvl_stays_with_the_wait_it_was_burnt_in)
 }
 
 /* Too short to be read each: a coin chooses those that are. In lockstep, so that no other rule finds both. */
-TEST(shortest_waits_in_lockstep_have_their_own)
+TEST_BY_NUMBERS(shortest_waits_in_lockstep_have_their_own)
 {
     static pattern p;
     static sim_world world;
@@ -242,7 +242,7 @@ static void add_short_waits(pattern *p, uint8_t place, bool burns, unsigned coun
 }
 
 /* Short waits weigh what they burn, and neither give theirs to a long one nor take of it. */
-TEST(short_waits_beside_long_ones)
+TEST_BY_NUMBERS(short_waits_beside_long_ones)
 {
     static pattern p;
     static sim_world world;
@@ -263,7 +263,7 @@ TEST(short_waits_beside_long_ones)
 
 /* --- labels --- */
 
-TEST(labels_in_turn_leave_methods_alone)
+TEST_BY_NUMBERS(labels_in_turn_leave_methods_alone)
 {
     static pattern p;
     static sim_world world;
@@ -282,7 +282,7 @@ TEST(labels_in_turn_leave_methods_alone)
 }
 
 /* A method in which half of all ticks find somebody at work on the ledger. */
-TEST(a_tick_that_must_wait_is_not_lost)
+TEST_BY_NUMBERS(a_tick_that_must_wait_is_not_lost)
 {
     static pattern p;
     static sim_world world;
@@ -299,7 +299,7 @@ TEST(a_tick_that_must_wait_is_not_lost)
 
 /* --- gaps: preempted, or asleep with the GVL in its hands --- */
 
-TEST(a_long_gap_belongs_to_the_act_that_ends_it)
+TEST_BY_NUMBERS(a_long_gap_belongs_to_the_act_that_ends_it)
 {
     static pattern p;
     static sim_world world;
@@ -325,7 +325,7 @@ TEST(a_long_gap_belongs_to_the_act_that_ends_it)
 }
 
 /* Preempted for 2 ms in every stint of 6, never in those of 1. */
-TEST(short_gaps_are_drawn_where_they_are)
+TEST_BY_NUMBERS(short_gaps_are_drawn_where_they_are)
 {
     static pattern p;
     static sim_world world;
@@ -385,6 +385,7 @@ TEST(threads_that_wait_for_a_core_get_what_they_burnt)
     add_wait(sleeps_with_gvl, 12, false, MS(5), MS(15));
     sim_world_init(&world, 21, MS(4), MS(4));
     world.has_collector = true;
+    world.rules.ages = &world.ages;
     world.window_ns = MS(400);
     sim_run(&world, patterns, 4, 2000);
     sim_check_sums(&world);
@@ -394,6 +395,53 @@ TEST(threads_that_wait_for_a_core_get_what_they_burnt)
         if (!sim_is_near(seen, is, 0.1 * is)) FAIL("place %u: %.0f %%", place, 100 * seen / is);
     }
     sim_world_destroy(&world);
+}
+
+/* A thread that has just woken up keeps its core: six of ten ticks that are due in its first two milliseconds come after them. In
+ * stints of one length each place has ages of its own. Returns the first quarter's share, over its true one. */
+static double first_quarter_where_ticks_are_late(double stint_ms, unsigned threads, bool by_age)
+{
+    static pattern patterns[8];
+    static sim_world world;
+    memset(patterns, 0, sizeof patterns);
+    for (unsigned i = 0; i < threads; i++) {
+        add_wait(&patterns[i], 40, false, MS(2), MS(6));
+        add_stint(&patterns[i], 0, 4, MS(stint_ms));
+    }
+    sim_world_init(&world, 31 + threads, MS(5.025), MS(4));
+    world.has_collector = true;
+    world.rules.ages = by_age ? &world.ages : NULL;
+    world.crowded = 0.6;
+    world.keeps_core_ns = MS(2);
+    sim_run(&world, patterns, threads, 200 / threads);
+    sim_check_sums(&world);
+    double first = 0;
+    for (unsigned place = 0; place < 4; place++) {
+        double is = world.is.cpu_ns[place][RPP_STATE_RUNNING];
+        double seen = world.seen.cpu_ns[place][RPP_STATE_RUNNING] / is;
+        double allowed = 0.03 + 4.5 * sqrt(2 * MS(5.025) / is);
+        if (by_age && !sim_is_near(seen, 1, allowed)) {
+            FAIL("%.1f ms, %u threads: %.1f %% of place %u", stint_ms, threads, 100 * seen, place);
+        }
+        if (!place) first = seen;
+    }
+    sim_world_destroy(&world);
+    return first;
+}
+
+TEST(late_ticks_of_a_collector_take_nothing_from_what_runs_first)
+{
+    static const double stints_ms[] = {0.3, 1.2, 4.8, 15};
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned threads = 1; threads <= 8; threads *= 2) {
+            (void)first_quarter_where_ticks_are_late(stints_ms[i], threads, true);
+        }
+    }
+}
+
+TEST(late_ticks_would_take_it_without_ages)
+{
+    CHECK(first_quarter_where_ticks_are_late(4.8, 1, false) < 0.7);
 }
 
 /* --- thousands of patterns --- */
@@ -464,7 +512,7 @@ static void check_patterns(unsigned from, unsigned to)
     sim_world_destroy(&all);
 }
 
-TEST(thousands_of_patterns)
+TEST_BY_NUMBERS(thousands_of_patterns)
 {
     check_patterns(1, 700);
 }

@@ -168,6 +168,12 @@ static void tear_down(scene *s)
     pthread_mutex_destroy(&s->lock);
 }
 
+static void finish(scene *s)
+{
+    CHECK_OK(stop_by(s->uploader, in_seconds(5)));
+    tear_down(s);
+}
+
 static void push_aged(scene *s, uint64_t sequence, uint64_t age_ns)
 {
     rpp_payload *payload = rpp_payload_new(rpp_calloc(1, 10), 10);
@@ -262,8 +268,7 @@ TEST(payloads_arrive_in_order_on_a_thread_of_its_own)
     CHECK_INT(STAT(last_upload_ok_at_ns), atomic_load(&now_ns));
     CHECK_INT(STAT(uploads_failed), 0);
     CHECK_INT(s.warnings + s.infos, 0);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(the_others_wait_behind_the_one_being_retried)
@@ -294,8 +299,7 @@ TEST(the_others_wait_behind_the_one_being_retried)
     for (size_t i = 0; i < 7; i++) CHECK_INT(s.sequences[i], expected[i]);
     CHECK_INT(STAT(uploads_failed_connect), 3);
     CHECK_INT(STAT(uploads_failed), 0);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(one_line_when_it_begins_to_fail_and_one_when_it_works_again)
@@ -317,8 +321,7 @@ TEST(one_line_when_it_begins_to_fail_and_one_when_it_works_again)
     CHECK(strstr(s.info, "uploads to fake work again, after 4 failed in "));
     CHECK(rpp_stats_last_error(last, sizeof last) > 0);
     CHECK_STR(last, "could not connect");
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(failing_and_working_by_turns_does_not_flood_the_log)
@@ -417,8 +420,7 @@ TEST(a_500_ends_after_three_tries)
     CHECK(wait_for_stat(RPP_STAT_payloads_dropped_retries, 1));
     CHECK_INT(tries(&s), 3);
     CHECK_INT(STAT(uploads_failed_5xx), 3);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 #define SERVER_ERROR                                                                                                   \
@@ -438,8 +440,7 @@ TEST(a_500_at_the_end_of_an_outage_is_one_of_three_as_well)
     }
     CHECK(wait_for_stat(RPP_STAT_payloads_delivered, 1));
     CHECK_INT(tries(&s), 7);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(a_flush_uses_up_no_more_than_one_try_after_a_500)
@@ -464,8 +465,7 @@ TEST(out_of_memory_is_tried_again)
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
     turn_clock(&s, 2 * RPP_NS_PER_S);
     CHECK(wait_for_stat(RPP_STAT_payloads_delivered, 1));
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(what_is_too_old_is_dropped_untried_even_while_it_waits)
@@ -485,8 +485,7 @@ TEST(what_is_too_old_is_dropped_untried_even_while_it_waits)
     CHECK_INT(tries(&s), 2);
     CHECK_INT(s.sequences[0], 2);
     CHECK_INT(s.sequences[1], 3);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(retry_after_is_kept)
@@ -502,8 +501,7 @@ TEST(retry_after_is_kept)
     CHECK_INT(tries(&s), 1);
     turn_clock(&s, RPP_NS_PER_S);
     CHECK(wait_for_stat(RPP_STAT_payloads_delivered, 1));
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 /* --- one payload that is not taken ---------------------------------------------------------------------------------- */
@@ -562,8 +560,7 @@ TEST(an_outage_is_no_payloads_fault)
     }
     CHECK(wait_for_stat(RPP_STAT_payloads_delivered, 40));
     CHECK_INT(tries(&s), 80);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(a_500_is_tried_as_often_as_ever_but_others_come_in_between)
@@ -583,8 +580,7 @@ TEST(a_500_is_tried_as_often_as_ever_but_others_come_in_between)
         CHECK(wait_for_tries(&s, 4 + i));
         CHECK(wait_for_stat(i ? RPP_STAT_payloads_dropped_retries : RPP_STAT_uploads_retried, i ? 1 : 2));
     }
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 static void *let_go_soon(void *context)
@@ -602,14 +598,14 @@ TEST(at_the_end_one_that_fails_leaves_time_for_the_others)
 {
     scene s;
     set_up_with(&s, NULL, SCRIPT(OK_ANSWER));
-    s.options.backoff.first_ns = s.options.backoff.max_ns = 20 * RPP_NS_PER_MS;
+    s.options.backoff.first_ns = s.options.backoff.max_ns = 500 * RPP_NS_PER_MS;
     s.bad_sequence = 1;
     s.bad_step = bad_steps[1];
     s.stuck = true;
     push(&s, 1, 7);
     begin(&s);
     CHECK(wait_for_tries(&s, 1));
-    uint64_t end_ns = rpp_monotonic_ns() + 500 * RPP_NS_PER_MS;
+    uint64_t end_ns = rpp_monotonic_ns() + 5 * RPP_NS_PER_S;
     pthread_t thread;
     CHECK_INT(pthread_create(&thread, NULL, let_go_soon, &s), 0);
     CHECK_OK(stop_by(s.uploader, end_ns));
@@ -631,8 +627,7 @@ TEST(flush_of_nothing_is_done)
     set_up_with(&s, &hand_clock, SCRIPT(OK_ANSWER));
     begin(&s);
     CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(5)));
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(a_flush_tells_what_was_lost_since_its_caller_looked)
@@ -646,8 +641,7 @@ TEST(a_flush_tells_what_was_lost_since_its_caller_looked)
     CHECK_INT(flush_by(s.uploader, before, in_seconds(5)), RPP_IO);
     push(&s, 2, 2);
     CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(5)));
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(flush_hurries_a_retry)
@@ -659,8 +653,7 @@ TEST(flush_hurries_a_retry)
     CHECK(wait_for_stat(RPP_STAT_uploads_retried, 1));
     CHECK_OK(flush_by(s.uploader, lost_so_far(s.uploader), in_seconds(5))); /* the clock stands still */
     CHECK_INT(STAT(payloads_delivered), 2);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 TEST(flush_gives_up_at_its_deadline)
@@ -737,8 +730,7 @@ TEST(a_flush_hurries_what_fails_meanwhile_and_tells_what_stayed_unconfirmed)
     pthread_join(thread, NULL);
     CHECK_INT(tries(&s), 2);
     CHECK_INT(STAT(payloads_unconfirmed), 1);
-    CHECK_OK(stop_by(s.uploader, in_seconds(5)));
-    tear_down(&s);
+    finish(&s);
 }
 
 /* --- stop ----------------------------------------------------------------------------------------------------------- */

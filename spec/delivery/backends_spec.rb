@@ -13,7 +13,7 @@ RSpec.describe "A profiled program" do
   def run(backend, url, name: "shop web", patience: 20, **env)
     settings = { "BACKEND" => backend, "SERVER_ADDRESS" => url, "APPLICATION_NAME" => name, "UPLOAD_INTERVAL" => "60",
                  "TAGS" => "region=eu{1},zone=a b", **env.transform_keys(&:to_s) }
-    out, log, status = run_ruby(<<~RUBY, env: settings.transform_keys { |key| "RPERF_PUSH_#{key}" }, arguments: ["-rjson"], timeout: 60)
+    out, log, status = run_ruby(<<~RUBY, env: settings.transform_keys { |key| "RPERF_PUSH_#{key}" }, arguments: ["-rjson"])
       RperfPush.configure!
       2.times do
         finish = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.25

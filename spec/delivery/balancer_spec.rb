@@ -24,7 +24,7 @@ RSpec.describe "Behind HAProxy" do
         expect(app.flush).to be(true), app.log
         double.fault(down: "refuse")
         6.times { app.flush(0.2) }
-        wait_until("some tries", timeout: 40) { app.stats["uploads_retried"] >= 2 }
+        wait_until("some tries") { app.stats["uploads_retried"] >= 2 }
         double.fault
         expect(app.flush(40)).to be(true), app.log
         expect(app.stats).to include("payloads_unconfirmed" => 0, "payloads_dropped_shutdown" => 0)
@@ -35,7 +35,7 @@ RSpec.describe "Behind HAProxy" do
       it "a process that begins in an outage leaves no window unconfirmed either" do
         double.fault(down: "refuse")
         app.flush(0.2)
-        wait_until("a try", timeout: 40) { app.stats.values_at("uploads_retried", "uploads_failed").sum.positive? }
+        wait_until("a try") { app.stats.values_at("uploads_retried", "uploads_failed").sum.positive? }
         double.fault
         expect(app.flush(40)).to be(true), app.log
         expect(app.stats).to include("payloads_unconfirmed" => 0)

@@ -43,7 +43,7 @@ RSpec.describe "Credentials" do
     app.configure(**settings)
     before = failures
     app.flush(0.1)
-    wait_until("a failure", timeout: 40) { failures > before }
+    wait_until("a failure") { failures > before }
   end
 
   def failures = app.stats.values_at("uploads_retried", "uploads_failed").sum
@@ -87,7 +87,7 @@ RSpec.describe "Credentials" do
       end
       app.configure(**with_credentials(place, { server_address: stage.server.url }, places, secrets))
       app.flush(0.1)
-      wait_until("the refusal", timeout: 40) { app.stats["last_error"].to_s.include?("no access for") && app.log.include?("no access for") }
+      wait_until("the refusal") { app.stats["last_error"].to_s.include?("no access for") && app.log.include?("no access for") }
       expect(shown.scan(seen).uniq).to eq([])
       expect(stage.other.taken).to eq([])
     ensure

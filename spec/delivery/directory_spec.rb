@@ -67,7 +67,7 @@ RSpec.describe "Profiles as files" do
     expect(app.stats["last_error"]).to match(/could not create .*deep.*: Not a directory/)
 
     File.delete(File.dirname(folder))
-    expect(app.run("RperfPush.flush(timeout: 20)")).to be(true)
+    expect(app.flush).to be(true)
     app.run("RperfPush.shutdown")
     expect(app.stats).to include("payloads_delivered" => app.stats["payloads_sealed"])
     expect(app.log.lines).to match([/upload to directory failed: could not create .*; trying again$/, /uploads to directory work again/])

@@ -47,7 +47,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   def taken = stage.server.taken.drop(@taken_before)
 
   def wait_for(counter)
-    wait_until(counter, timeout: 40) { counted.then { |now| now if now[counter].positive? } }
+    wait_until(counter) { counted.then { |now| now if now[counter].positive? } }
   end
 
   it "the list is whole" do

@@ -59,7 +59,7 @@ RSpec.describe "A hostile server" do
       server.answer { |socket, _| answer.call(socket) }
       app.flush(0.1)
       ends = %w[payloads_delivered payloads_unconfirmed payloads_dropped_rejected]
-      wait_until("its end", timeout: 40) { app.stats.values_at(*ends).sum > before.values_at(*ends).sum }
+      wait_until("its end") { app.stats.values_at(*ends).sum > before.values_at(*ends).sum }
       expect(app.log[log..]).to match(/\A(?:\[rperf-push\] [[:print:]]{1,900}\n)*\z/)
 
       server.answer

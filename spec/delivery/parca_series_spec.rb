@@ -10,15 +10,12 @@ RSpec.describe "A window of several series" do
   let(:client) { ParcaClient.new(double.url) }
 
   def app(**env)
-    settings = { "BACKEND" => "parca", "SERVER_ADDRESS" => double.url, "UPLOAD_INTERVAL" => "0.5", **env.transform_keys(&:to_s) }
-    (@apps ||= []) << WorkingProcess.new(settings.transform_keys { |name| "RPERF_PUSH_#{name}" })
-    @apps.last
+    working_process("BACKEND" => "parca", "SERVER_ADDRESS" => double.url, "UPLOAD_INTERVAL" => "0.5", **env.transform_keys(&:to_s))
   end
 
-  after do
-    @apps&.each(&:kill)
-    double.stop
-  end
+  after { double.stop }
+
+  include_context "with working processes"
 
   def total(**labels) = client.total(ParcaClient::CPU, ParcaClient.service("worker", **labels))
 
@@ -36,7 +33,7 @@ RSpec.describe "A window of several series" do
     wait_until("a refusal") { program.stats["uploads_retried"].positive? }
     double.fault
     expect(program.flush).to be(true)
-    stats = program.run("RperfPush.shutdown; RperfPush.stats")
+    stats = program.end_profiling
     expect([total, stats["payloads_delivered"]]).to eq([stats["cpu_ns_encoded"], stats["payloads_sealed"]])
     expect((0..2).map { |number| total(endpoint: "GET /#{number}") }).to all(be_positive)
     expect(double.violations).to eq([])
@@ -46,7 +43,7 @@ RSpec.describe "A window of several series" do
     double.fault(down: "refuse")
     program = app(SPOOL_DIRECTORY: "#{tmpdir}/spool", TAGS: "worker=gone")
     work(program)
-    stats = program.run("RperfPush.shutdown; RperfPush.stats")
+    stats = program.end_profiling
     expect(stats["payloads_spooled"]).to eq(stats["payloads_sealed"]).and be_positive
     program.stop
     double.fault

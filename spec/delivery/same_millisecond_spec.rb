@@ -48,7 +48,7 @@ RSpec.describe "Forty processes that start at once" do
     encoded = stats.sum { |one| one["wall_ns_encoded"] }
     RSpec.configuration.reporter.message("#{met} of #{double.accepted.size} profiles met another one, " \
                                          "#{(100.0 * stored / encoded).round(3)} % of the time is stored")
-    expect(met).to be <= 6 # about one is expected; told the true time, dozens meet
+    expect(met).to be <= 9 # about one is expected; told the true time, dozens meet
     expect(stored).to be >= encoded * 0.9995 if met.zero?
   ensure
     double&.stop

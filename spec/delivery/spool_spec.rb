@@ -10,15 +10,12 @@ RSpec.describe "A spool" do
   let(:double) { PyroscopeDouble::Remote.new }
 
   def app(worker)
-    env = { "SERVER_ADDRESS" => double.url, "UPLOAD_INTERVAL" => "0.2", "SPOOL_DIRECTORY" => folder, "TAGS" => "worker=#{worker}" }
-    (@apps ||= []) << WorkingProcess.new(env.transform_keys { |name| "RPERF_PUSH_#{name}" })
-    @apps.last
+    working_process("SERVER_ADDRESS" => double.url, "UPLOAD_INTERVAL" => "0.2", "SPOOL_DIRECTORY" => folder, "TAGS" => "worker=#{worker}")
   end
 
-  after do
-    @apps&.each(&:kill)
-    double.stop
-  end
+  after { double.stop }
+
+  include_context "with working processes"
 
   # But for one that a process was killed while writing.
   def files = Dir["#{folder}/*"].grep_v(/\.writing\z/)

@@ -68,7 +68,7 @@ RSpec.describe "TLS to a real nginx" do
   def refused(...)
     configure(...)
     app.flush(0.1)
-    wait_until("a failure", timeout: 40) { failed > @failed_before }
+    wait_until("a failure") { failed > @failed_before }
     expect(arrived).to eq([])
     app.stats["last_error"]
   end

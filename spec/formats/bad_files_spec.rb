@@ -22,6 +22,8 @@ RSpec.describe "RperfPush.load" do
     "nothing" => ["", "is empty"],
     "any bytes" => ["\x00\x01\x02\xFF" * 20, "pprof: not valid"],
     "text" => ["This is no profile at all.\n", "pprof: not valid"],
+    "a text report" => ["Total: 10.0ms (cpu)\nSamples: 10, Frequency: 1000Hz\n", "a text report, from which no profile can be read"],
+    "a dump of stackprof" => [Marshal.dump(version: 1.2), "a dump of Ruby, such as stackprof's; what stackprof --stackcollapse makes of it can be read"],
     "half a gzip" => [whole[0, whole.bytesize / 2], /\Anot a whole gzip file/],
     "a gzip of nothing" => [Zlib.gzip(""), "pprof: not valid"],
     "half a pprof" => [Zlib.gunzip(whole)[0..-8], "pprof: not valid"],
@@ -32,6 +34,14 @@ RSpec.describe "RperfPush.load" do
     "samples that are none" => ['{"aggregated_samples":[1]}', "sample 0 is not [frames, weight, thread_seq, label_set_id]"],
     "samples that are an object" => ['{"aggregated_samples":{"a":1}}', "no profile: it has no aggregated_samples"],
     "a weight that is a text" => ['{"aggregated_samples":[[[],"1",1,0]]}', "sample 0 is not [frames, weight, thread_seq, label_set_id]"],
+    "a weight beyond 64 bits" => ['{"aggregated_samples":[[[],9223372036854775808,1,0]]}', "sample 0 is not [frames, weight, thread_seq, label_set_id]"],
+    "a thread that is a text" => ['{"aggregated_samples":[[[],1,"x",0]]}', "sample 0 is not [frames, weight, thread_seq, label_set_id]"],
+    "a label set that is not there" => ['{"label_sets":[{}],"aggregated_samples":[[[],1,1,0],[[],1,1,7]]}', "sample 1 has no label set 7"],
+    "a label set before the first" => ['{"aggregated_samples":[[[],1,1,-1]]}', "sample 0 has no label set -1"],
+    "a frequency that is none" => ['{"aggregated_samples":[],"frequency":[]}', "frequency must be a number"],
+    "counters that are none" => ['{"aggregated_samples":[],"gc_stats":{"count":"x"}}', "gc_stats must be an object of numbers"],
+    "facts that are none" => ['{"aggregated_samples":[],"meta":[]}', "meta must be an object"],
+    "values for other samples" => ['{"aggregated_samples":[[[],1,1,0]],"values":{"wall":[1,2]}}', "values must be lists of a number for each sample"],
     "a frame that is not there" => ['{"frames":[],"aggregated_samples":[[[0],1,1,0]]}', "sample 0 has no frame 0"],
     "a place that is no number" => ['{"frames":[["a","b"]],"aggregated_samples":[[[0.5],1,1,0]]}', "sample 0 has no frame 0.5"],
     "a frame without a label" => ['{"aggregated_samples":[[[["a.rb"]],1,1,0]]}',
@@ -84,21 +94,5 @@ RSpec.describe "RperfPush.load" do
         nil
       end
     end
-  end
-
-  # Written by rperf 0.11.1 itself, shortened.
-  it "reads rperf's files" do
-    File.write(path = "#{tmpdir}/rperf.json", <<~JSON)
-      {"meta":{"format_version":1,"rperf_version":"0.11.1","mode":"wall"},"summary":{"total_ms":454.9},"mode":"wall",
-      "frequency":1000,"trigger_count":425,"sampling_count":129,"aggregated_samples":[
-      [[["<C method>","Kernel#sleep"],["mixed.rb","Object#io_work"],["mixed.rb","<main>"]],262649997,1,1],
-      [[["mixed.rb","Object#cpu_work"],["mixed.rb","<main>"]],114724776,1,0]],
-      "label_sets":[{},{"%GVL":"blocked"}],"rperf_version":"0.11.1","pid":2713,"ppid":2706}
-    JSON
-    data = RperfPush.load(path)
-    expect(data).to include(mode: :wall, frequency: 1000, label_sets: [{}, { "%GVL": "blocked" }])
-    expect(data[:aggregated_samples].first).to eq(
-      [[["<C method>", "Kernel#sleep"], ["mixed.rb", "Object#io_work"], ["mixed.rb", "<main>"]], 262_649_997, 1, 1]
-    )
   end
 end

@@ -145,7 +145,7 @@ RSpec.describe "An example of rperf's guide" do
       end
 
       data = RperfPush.start(frequency: 1000, mode: :cpu) do
-        fib(26)
+        fib(30)
       end
       RperfPush.save("profile.txt", data)
       same(File.read("profile.txt"), /\ATotal: [\d.]+ms \(cpu\)\nSamples: \d+, Frequency: 1000Hz\n(?:.+\n)*\n Flat:\n.* Object#fib \(4\.1\.2\)\n.* Cumulative:\n.* Object#fib \(4\.1\.2\)\n/m)

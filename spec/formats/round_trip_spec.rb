@@ -114,6 +114,24 @@ RSpec.describe "files of profiles" do
     expect(RperfPush::Collapsed.encode(data.merge(aggregated_samples: []))).to eq("")
   end
 
+  it "keeps what the weights of a collapsed file are" do
+    counted = data.merge(mode: :alloc, units: { alloc_objects: "count", alloc_space: "bytes" })
+    RperfPush.save("#{tmpdir}/p.collapsed", counted)
+    expect(File.read("#{tmpdir}/p.collapsed").lines.first).to eq("# alloc_objects count\n")
+    read = RperfPush.load("#{tmpdir}/p.collapsed")
+    expect(read).to include(mode: :alloc_objects, units: { alloc_objects: "count" })
+    expect(read[:aggregated_samples].map { |_, weight| weight }).to eq([3_000_000, 1_000_000, 5])
+    expect(RperfPush::Text.encode(read)).to start_with("Total: 4,000,005 count (alloc_objects)\n")
+  end
+
+  it "takes the weights of a collapsed file of others for samples, unless they come to a millisecond" do
+    names = ["main;work 700000\nmain;rest 299999\n", "main;work 700000\nmain;rest 300000\n", "#<A>;work 1000000\n"].map do |text|
+      File.write("#{tmpdir}/others", text)
+      RperfPush::Values.names(RperfPush.load("#{tmpdir}/others"))
+    end
+    expect(names).to eq([[:samples], [:wall], [:wall]])
+  end
+
   it "writes the guide's text report" do
     RperfPush.save("#{tmpdir}/p.txt", data)
     expect(File.read("#{tmpdir}/p.txt")).to eq(<<~TEXT)

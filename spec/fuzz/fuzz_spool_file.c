@@ -51,12 +51,13 @@ static void check_read(const uint8_t *bytes, size_t length)
     bool whole = length > HEAD && !memcmp(bytes, "RPPSPOOL\1\0\0\0", 12) && labelled <= length - HEAD && profile &&
                  profile == length - HEAD - labelled &&
                  number_at(bytes + 16, 4) == crc32(0, bytes + 20, (uInt)length - 20) &&
-                 expected_labels(bytes + HEAD, labelled, &labels);
+                 number_at(bytes + 72, 8) < RPP_GROUP_COUNT && expected_labels(bytes + HEAD, labelled, &labels);
     FUZZ_CHECK(status == (whole ? RPP_OK : RPP_INVALID));
     if (whole) {
         FUZZ_CHECK(payload->length == profile && !memcmp(payload->bytes, bytes + HEAD + labelled, profile));
         FUZZ_CHECK(payload->tries.begun == number_at(bytes + 12, 3) && payload->tries.server_errors == bytes[15]);
         FUZZ_CHECK(payload->time_ns == number_at(bytes + 32, 8));
+        FUZZ_CHECK(payload->group == number_at(bytes + 72, 8));
         FUZZ_CHECK(payload->labels.count == labels.count);
         for (size_t i = 0; i < labels.count; i++) {
             FUZZ_CHECK(!strcmp(payload->labels.items[i].key, labels.items[i].key));

@@ -112,6 +112,16 @@ RSpec.describe "RperfPush.start(inherit: true)" do
     expect(parts).to eq(["a"])
   end
 
+  it "captures the allocations of the programs at the interval of the session" do
+    child = program("child", "class Book; end; 100.times { Book.new }; say Process.pid")
+    pid, seen = said(<<~RUBY)
+      data = RperfPush.start(inherit: true, mode: :alloc, alloc_interval: 1) { system("ruby", "#{child}") }
+      books = data[:aggregated_samples].select { |frames,| frames[0][1] == "Book" }
+      say books.map { |sample| [data[:label_sets][sample[3]][:"%pid"], sample[1]] }
+    RUBY
+    expect(seen).to eq([[pid.to_s, 100]])
+  end
+
   it "takes out of the environment what it has put in, however it ends, and nothing that the program has" do
     left, = said(<<~RUBY, { "RUBYLIB" => "/mine" })
       options, folders = ENV.values_at("RUBYOPT", "RUBYLIB")
@@ -137,9 +147,11 @@ RSpec.describe "RperfPush.start(inherit: true)" do
     expect(answers).to eq([[missing, missing, ["ArgumentError", "inherit must be :fork, true or false, got :spawn"]], false, true])
   end
 
-  # Says, in a file of its own, what is left of a session that has ended somewhere else, as soon as it has.
+  # Says, in a file of its own, what is left of a session that has ended somewhere else, as soon as it has. Where it never does, nobody waits
+  # for it, nor ends it.
   outliving = <<~'RUBY'
     def outlive
+      Process.setrlimit(:CPU, 100)
       busy 0.02 while RperfPush.running? || ENV.key?("RPERF_PUSH_INHERITED")
       below = IO.popen(["ruby", "-e", "print defined?(RperfPush).inspect"], &:read)
       File.write("#{ENV.fetch("NOTES")}/.#{Process.pid}", JSON.generate([ENV.to_h, below]))

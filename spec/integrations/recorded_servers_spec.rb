@@ -7,11 +7,7 @@ require_relative "../support/held_port"
 
 # Preforking servers as the command of `rperf-push record`: however they are ended, one profile has what each worker did.
 RSpec.describe "rperf-push record" do
-  app = <<~'RUBY'
-    def burn
-      till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.12
-      nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
-    end
+  app = Burning::CODE + <<~'RUBY'
     def early_work = burn
     def last_work = burn
     run(lambda do |env|
@@ -51,7 +47,7 @@ RSpec.describe "rperf-push record" do
   # @return [Array<Integer>] the workers that have answered
   define_method(:ask_until) do |path, &enough|
     pids = []
-    wait_until("the server's answers", timeout: 60) do
+    wait_until("the server's answers") do
       enough.call(pids |= Array.new(4) { Thread.new { ask(path) } }.filter_map(&:value))
     end
     pids

@@ -199,13 +199,8 @@ RSpec.describe "The endpoint of a request" do
       require "action_controller/railtie"
       require "sinatra/base"
       Around = ->(app) { app }
-      class Shop < Rails::Application
-        config.load_defaults Rails::VERSION::STRING.to_f
-        config.eager_load = false
-        config.secret_key_base = "x" * 40
-        config.hosts.clear
-        config.logger = Logger.new(nil)
-        config.root = ENV.fetch("SHOP_ROOT")
+      #{RailsShop::CODE}
+      class Shop
         config.consider_all_requests_local = false
         config.middleware.unshift(Class.new do
           def initialize(app) = @app = app

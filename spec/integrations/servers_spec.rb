@@ -9,15 +9,11 @@ require_relative "../support/pprof_profile"
 # Servers as their users start them: of each process the windows arrive, the last one too, and none has a thread or a descriptor of
 # ours too many.
 RSpec.describe "A server" do
-  app = <<~'RUBY'
+  app = Burning::CODE + <<~'RUBY'
     require "json"
     require "rperf_push"
     RperfPush.configure! unless RperfPush.running?
     at_exit { File.write("exit-#{Process.pid}", "") } # before the profiler's own
-    def burn
-      till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.25
-      nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < till
-    end
     def last_work = burn
     # A descriptor by what it is; it may be gone by now. Sockets are the server's, as the profiler writes files.
     def kind(fd) = File.readlink("/proc/self/fd/#{fd}")
@@ -56,7 +52,7 @@ RSpec.describe "A server" do
     @url = "http://127.0.0.1:#{port}"
     { "config.ru" => app, "server.rb" => configuration, **files }.each { |name, text| File.write("#{tmpdir}/#{name}", text.gsub("PORT", port.to_s)) }
     env = { "RUBYLIB" => RubyProgram::LIB, "RPERF_PUSH_BACKEND" => "directory", "RPERF_PUSH_DIRECTORY" => "#{tmpdir}/profiles",
-            "RPERF_PUSH_OVERHEAD_LIMIT" => "1", **env }
+            "RPERF_PUSH_FREQUENCY" => "250", "RPERF_PUSH_OVERHEAD_LIMIT" => "1", **env }
     arguments = command.map { |part| part.gsub("PORT", port.to_s) }
     pid = Process.spawn(env, RbConfig.ruby, "-S", *arguments, chdir: tmpdir, in: File::NULL, %i[out err] => "#{tmpdir}/log", pgroup: true)
     block.call(pid)
@@ -140,7 +136,7 @@ RSpec.describe "A server" do
     threads 2, 2
     preload_app! false
     raise_exception_on_sigterm false
-    worker_shutdown_timeout 5 # Puma 8.0 sometimes waits for ever where a worker closes its pipe, profiled or not
+    worker_shutdown_timeout 20 # Puma 8.0 sometimes waits for ever where a worker closes its pipe, profiled or not
   RUBY
 
   # signal => the workers that it replaces: all, or all but the one that others are forked from

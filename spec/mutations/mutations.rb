@@ -49,9 +49,10 @@ class Mutations
   def initialize(only: //)
     @mutations = Mutations.list.select { |mutation| [mutation.file, mutation.promise, mutation.caught_by].any?(only) }
     @survivors = []
+    @mistakes = []
   end
 
-  # @raise [Mistake]
+  # @raise [Mistake] once all others were judged
   # @return [Boolean] whether every one was caught
   def run
     $stdout.sync = true
@@ -59,8 +60,10 @@ class Mutations
     @mutations.each(&:source)
     check_tests
     @mutations.each { |mutation| judge(mutation) }
-    puts "#{@mutations.size - @survivors.size} of #{@mutations.size} mutations were caught"
+    puts "#{@mutations.size - @survivors.size - @mistakes.size} of #{@mutations.size} mutations were caught"
     @survivors.each { |mutation| puts "NOT CAUGHT  #{mutation.file}: #{mutation.promise} (#{mutation.caught_by})" }
+    raise Mistake, @mistakes.join("\n") if @mistakes.any?
+
     @survivors.empty?
   end
 
@@ -113,6 +116,9 @@ class Mutations
     survived = passes?(mutation)
     @survivors << mutation if survived
     puts "#{survived ? "NOT CAUGHT" : "caught    "}  #{mutation.file}: #{mutation.promise}"
+  rescue Mistake => e
+    puts "NOT JUDGED  #{mutation.file}: #{mutation.promise}"
+    @mistakes << "#{mutation.promise}: #{e.message}"
   ensure
     File.write(mutation.path, source) if source
   end

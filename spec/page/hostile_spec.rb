@@ -13,7 +13,7 @@ RSpec.describe "The page of hostile names" do
   views = %w[flame table callers tree tags timeline source]
   data = {
     mode: :cpu, start_time_ns: 1_700_000_000_000_000_000, duration_ns: 1_000_000_000,
-    meta: { git: { sha: evil, subject: evil, committed_at: "2026-01-01T00:00:00Z" } },
+    meta: { git: { sha: evil, subject: evil, branch: evil, committed_at: "2026-01-01T00:00:00Z" }, ruby_version: evil, hostname: evil, command: [evil], labels: { evil => evil } },
     aggregated_samples: [[[["#{evil}.rb", evil, 1], ["x.rb", "constructor", 1]], 2_000_000, 1, 0], [[["x.rb", "__proto__", 1]], 1_000_000, 1, 1]],
     label_sets: [{ evil.to_sym => evil, __proto__: "proto" }, { constructor: "one" }], values: { evil.to_sym => [1, 2] }
   }
@@ -27,7 +27,7 @@ RSpec.describe "The page of hostile names" do
   def look_at_all(url, views, evil)
     views.each do |view|
       [{ tagroot: evil, tagleaf: evil, group: "file" }, { compare: "label", key: evil, base: evil, target: evil },
-       { compare: "range", base: "0-0", target: "1-1", value: evil }, { method: JSON.generate([evil, "#{evil}.rb"]), search: evil, only: evil, range: evil, sort: evil }].each do |state|
+       { compare: "range", base: "0-0", target: "1-1", value: evil }, { method: JSON.generate([evil, "#{evil}.rb"]), search: evil, only: evil, range: evil, span: evil, sort: evil }].each do |state|
         browser.show(url, view:, **state)
         browser.run("document.querySelectorAll('.menu-holder').forEach((menu) => (menu.open = true))")
         expect_harmless
@@ -41,6 +41,7 @@ RSpec.describe "The page of hostile names" do
     look_at_all(url, views, evil)
     browser.show(url)
     expect(browser.boxes).to include(evil, "constructor", "__proto__")
+    expect(browser.run("[...document.querySelectorAll('#about dd')].filter((one) => one.textContent.startsWith(#{JSON.generate(evil).gsub("</", "<\\/")})).length")).to eq(5)
     expect(browser.text(".problems")).to start_with("bad#{file}: ")
     expect(browser.requests.drop(before)).to all(start_with("file:").or(start_with("data:")).or(start_with("about:")).or(start_with("blob:")))
   end

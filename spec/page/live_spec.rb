@@ -12,6 +12,7 @@ require_relative "../support/listening_process"
 
 # The page that grows while processes run: what it draws is what they did, and where they are.
 RSpec.describe "rperf-push live" do
+  include Attaching
   include CommandLine
 
   before(:context) { @browser = Chromium.new }
@@ -35,6 +36,11 @@ RSpec.describe "rperf-push live" do
       end
       def first = burn(0.5)
       def second = burn(0.3)
+      def objects = burn_objects.then { GC.stat(:total_allocated_objects) }
+      def burn_objects
+        began = clock
+        1000.times { Worker.new } while clock - began < 0.5
+      end
       def clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
     end
     worker = Worker.new
@@ -71,6 +77,22 @@ RSpec.describe "rperf-push live" do
   def burn(program, method)
     program.say(method)
     program.line.to_f * 1000
+  end
+
+  it "shows who creates objects, while they are created" do
+    program = working
+    live(program.pid.to_s) do |url|
+      browser.show(url, view: "table", value: "alloc_objects")
+      until_recorded(program)
+      created = -program.say("objects").then { program.line.to_i } + program.say("objects").then { program.line.to_i }
+      shown = lambda do
+        rows = browser.rows.to_h { |row| [row[4], row.values_at(0, 2).map { |text| text.delete(",").to_i }] }
+        rows["Worker"] && [rows["Worker"].first, rows.fetch("Worker#burn_objects", [0, 0]).last]
+      end
+      # Twice, the second time is counted; some are of windows without a draw.
+      browser.until_true("the objects") { shown.call&.all? { |number| number > created } }
+      expect(shown.call).to all(be < 2.5 * created)
+    end
   end
 
   it "lights where each thread is: one that sleeps at its sleep" do
@@ -165,9 +187,10 @@ RSpec.describe "rperf-push live" do
     settings = { **env, **ListeningProcess::PROFILED, "RPERF_PUSH_DIRECTORY" => "#{tmpdir}/profiles", "RPERF_PUSH_APPLICATION_NAME" => "cluster" }
     pid = Process.spawn(settings, RbConfig.ruby, "-I", RubyProgram::LIB, "-S", "puma", "-C", "#{tmpdir}/puma.rb", "-b", "tcp://127.0.0.1:#{server}",
                         "#{tmpdir}/config.ru", out: "#{tmpdir}/puma.log", err: "#{tmpdir}/puma.log")
-    wait_until("the cluster", timeout: 60) { Dir["#{sockets}/*.sock"].size == 3 && TCPSocket.new("127.0.0.1", server.number).close.nil? rescue nil }
+    wait_until("the cluster") { Dir["#{sockets}/*.sock"].size == 3 && TCPSocket.new("127.0.0.1", server.number).close.nil? rescue nil }
     live("--service", "cluster") do |url|
       browser.show(url, view: "table", value: "cpu")
+      browser.until_true("the sessions of master and workers") { browser.text("#processes").scan(/process \d+ is recorded/).size == 3 }
       answers = Array.new(8) { Thread.new { Net::HTTP.get(URI("http://127.0.0.1:#{server}/")) } }.map(&:value)
       workers = answers.map { |answer| answer[/\d+\z/] }.uniq
       browser.until_true("what the workers burnt") { total("Site#answer").to_f > 8 * 300 * 0.7 }
@@ -186,12 +209,7 @@ RSpec.describe "rperf-push live" do
       browser.until_true("a thread") { threads.any? }
     end
     browser.until_true("what the page says") { browser.text(".problems").include?("the command has ended") }
-    client = RperfPush::ControlClient.new("#{sockets}/#{program.pid}.sock")
-    wait_until("another session", timeout: 30) do
-      client.connect("record") { |stream| stream.read.first == :document }
-    rescue RperfPush::ControlClient::Refused
-      nil
-    end
+    wait_for_another_session(RperfPush::ControlClient.new("#{sockets}/#{program.pid}.sock"))
   end
 
   it "says in a line what is wrong" do
@@ -212,7 +230,7 @@ RSpec.describe "rperf-push live" do
       feed
     end
 
-    def until_head(feed, since) = wait_until("an answer", timeout: 30) { head(feed.answer(since)).then { |one| one if yield one } }
+    def until_head(feed, since) = wait_until("an answer") { head(feed.answer(since)).then { |one| one if yield one } }
 
     it "keeps no more than is allowed, and tells who is slow how much was missed" do
       stub_const("RperfPush::LiveFeed::BYTES_KEPT", 3000)

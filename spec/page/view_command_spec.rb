@@ -84,7 +84,7 @@ RSpec.describe "rperf-push view" do
       [["report", @path], ["diff", @path, other]].each do |arguments|
         in_terminal(*arguments) do |output, pid|
           url = output.gets[%r{\Ahttp://\S+/}]
-          wait_until("the browser", timeout: 60) { File.exist?("#{tmpdir}/asked") }
+          wait_until("the browser") { File.exist?("#{tmpdir}/asked") }
           expect(File.read("#{tmpdir}/asked").chomp).to eq(url)
           sides = JSON.parse(Net::HTTP.get(URI(url) + "profiles.json"))["files"].map { |file| file["side"] }
           expect(sides).to eq(arguments.first == "diff" ? %w[base target] : [nil])

@@ -154,9 +154,9 @@ RSpec.describe "The page" do
     sums = RperfPush::Values.sums(data) { |set| set[:endpoint] || "(none)" }
     expected = sums.sort_by { |name, sum| [-sum, name] }.map { |name, sum| [format("%.1f %%", sum / 1e6), name] }
     at = browser.run("[...document.querySelectorAll('main caption')].findIndex((one) => one.innerText === 'endpoint')")
-    expect(browser.rows("main .tags > :nth-child(#{at + 1})").map { |row| row.drop(1) }).to eq(expected)
+    expect(browser.rows("main .tags > :nth-child(#{at + 1})").map { |row| row[1, 2] }).to eq(expected)
     browser.click("main .tags > :nth-child(#{at + 1}) [data-sort=value]")
-    expect(browser.rows("main .tags > :nth-child(#{at + 1})").map(&:last)).to eq(expected.map(&:last).sort)
+    expect(browser.rows("main .tags > :nth-child(#{at + 1})").map { |row| row[2] }).to eq(expected.map(&:last).sort)
     tag = ->(name) { "[...document.querySelectorAll('main .tags > :nth-child(#{at + 1}) button.name')].find((one) => one.innerText === '#{name}').click()" }
     browser.run(tag.("GET /"))
     expect(browser.address).to eq("tagfocus" => "^GET \\/$")
@@ -164,6 +164,49 @@ RSpec.describe "The page" do
     browser.show(page, view: "tags").run(tag.("(none)"))
     expect(browser.address).to eq("only" => '["endpoint",null]')
     expect(browser.boxes).to eq("all" => 1.0, "<main>" => 1.0, "B#new" => 1.0)
+  end
+
+  it "draws shares in tables as bars, too" do
+    browser.show(page, view: "table")
+    bars = browser.run("Object.fromEntries([...document.querySelectorAll('main tbody tr')].map((row) => [row.cells[4].innerText, [...row.querySelectorAll('.share')].map((cell) => getComputedStyle(cell).backgroundSize)]))")
+    expect(bars).to include("A#pow" => ["60% 2px", "70% 2px"], "<main>" => ["5% 2px", "100% 2px"])
+  end
+
+  describe "as what threads did with their time" do
+    line = ->(browser) { browser.run("[...document.querySelectorAll('#did li')].map((one) => one.innerText)") }
+
+    it "tells CPU, GC and waiting apart, of all and of what the filters leave" do
+      browser.show(page)
+      expect(browser.text("#did")).to start_with("1.00 s of threads' time")
+      expect(line.(browser)).to eq(["CPU 6.5 %", "CPU off the GVL 2.0 %", "GC 2.5 %", "core wait 1.0 %", "I/O, sleep, locks 88.0 %"])
+      browser.show(page, tagfocus: "POST", view: "table")
+      expect(line.(browser)).to eq(["CPU off the GVL 2.2 %", "I/O, sleep, locks 97.8 %"])
+    end
+
+    it "says it of each value of a label" do
+      browser.show(page, view: "tags")
+      said = browser.run("[...document.querySelectorAll('main .doing')].slice(0, 3).map((one) => one.getAttribute('aria-label'))")
+      expect(said).to include("CPU 70.6 %, GC 29.4 %", "I/O, sleep, locks 97.8 %, CPU off the GVL 2.2 %")
+    end
+
+    it "says no more than it knows of a file without CPU time" do
+      browser.show(page({ "wall.json.gz" => data.except(:values).merge(mode: :wall) }))
+      expect(line.(browser)).to eq(["GC 15.0 %", "running 65.0 %", "off the GVL 20.0 %"])
+    end
+
+    it "says nothing of a file that does not tell" do
+      expect(browser.show(page({ "cpu.json.gz" => data.except(:values) })).text("#did")).to eq("")
+    end
+  end
+
+  it "shows the root of a graph that is higher than the window, in both directions" do
+    deep = { mode: :cpu, aggregated_samples: [[Array.new(90) { |level| ["a.rb", "A#level_#{level}", 1] }, 1_000_000, 1, 0]], label_sets: [{}] }
+    seen = "(name) => { const box = document.querySelector(`g.frame[name=\"${name}\"] rect`).getBoundingClientRect(), graph = document.querySelector('.flame').getBoundingClientRect(); " \
+           "return box.top >= graph.top && box.bottom <= Math.min(graph.bottom, innerHeight) }"
+    [{}, { icicle: 1 }].each do |state|
+      browser.show(page({ "deep.json" => deep }), state)
+      expect([browser.run("(#{seen})('all')"), browser.run("(#{seen})('A#level_0')")]).to eq([true, false])
+    end
   end
 
   describe "with several windows" do
@@ -186,6 +229,17 @@ RSpec.describe "The page" do
       browser.until_true("a range by keys") { browser.address["range"] == "0-1" }
     end
 
+    it "chooses no range when the drag is cancelled, as on a phone that scrolls, or was another button's" do
+      browser.show(page({ "1.json" => data, "2.json" => later }), view: "timeline", range: "0-0")
+      tell = lambda do |kind, **more|
+        browser.run("document.querySelectorAll('th.tick')[1].dispatchEvent(new PointerEvent('#{kind}', #{JSON.generate({ bubbles: true, **more })}))")
+      end
+      %w[pointerdown pointercancel pointerup].each { |kind| tell.(kind) }
+      %w[pointerdown pointerup].each { |kind| tell.(kind, button: 2) }
+      expect(browser.address).to include("range" => "0-0")
+      expect(browser.run("[...document.querySelectorAll('th.tick')].map((head) => head.ariaSelected)")).to eq(%w[true false])
+    end
+
     it "compares files as the diff does: red has grown, blue has shrunk" do
       difference = RperfPush::Difference.new(data, later)
       expected = difference.rows.map { |row| [row.label, row.base.fdiv(1e6).round, row.target.fdiv(1e6).round] }
@@ -205,6 +259,27 @@ RSpec.describe "The page" do
       expect(scaled).to include("A#pow" => ["16.0 ms", "0 ns"], "B#new" => ["0 ns", "20.0 ms"])
       expect(browser.show(one, state.merge(absolute: 1)).rows.to_h { |row| [row[6], row[1, 2]] }).to include("A#pow" => ["60.0 ms", "0 ns"])
     end
+  end
+
+  it "keeps nothing of a profile when another one is opened" do
+    File.binwrite("#{folder}/next.json", JSON.generate(data))
+    browser.show(page).run(<<~JS)
+      (() => {
+        window.map = new WeakRef(document.querySelector(".minimap"));
+        window.menu = new WeakRef(document.querySelector(".menu-holder"));
+      })()
+    JS
+    browser.click("[data-view=table]")
+    browser.choose("#{folder}/next.json")
+    browser.until_true("the other one") { browser.text("h1") == "next.json" && browser.rows.any? }
+    browser.until_true("the first one to be garbage") do
+      browser.collect_garbage
+      browser.run("[window.map, window.menu].every((one) => one.deref() === undefined)")
+    end
+    browser.click(".menu-holder summary")
+    browser.until_true("the menu") { browser.run("document.querySelector('.menu-holder').open") }
+    browser.run("document.querySelector('h1').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))")
+    expect(browser.run("document.querySelector('.menu-holder').open")).to be(false)
   end
 
   it "has lists for a comparison that is chosen by keys, and leaves the focus where it is" do
@@ -231,6 +306,30 @@ RSpec.describe "The page" do
         boxes = browser.show(page({ name => content })).boxes
         expect(boxes).to match(shares("all" => 1.0, "<main>" => 1.0, "Rack#call" => 0.7, "A#pow" => 0.7, "Integer#*" => 0.1, "B#new" => 0.25))
       end
+    end
+
+    # What a collapsed file counts, and how much the page says it is in all.
+    { "main;work 700000\nmain 299999\n" => %w[samples 999,999], "# alloc_objects count\nmain;work 1500000\n" => %w[alloc_objects 1,500,000],
+      "main;work 1500000\n" => ["wall", "1.50 ms"] }.each do |content, (value, sum)|
+      it "reads #{value} in a collapsed file" do
+        browser.show(page({ "c.collapsed" => content }), view: "table")
+        expect(browser.rows.find { |row| row[4] == "main" }[2]).to eq(sum)
+        expect(browser.run("document.querySelector('select[name=Value]')?.value ?? ''")).to eq("").or eq(value)
+      end
+    end
+
+    it "reads stacks that share some of their callers with those before, and locations with numbers of one to three bytes" do
+      random = Random.new(7)
+      stack = []
+      many = Array.new(500) do
+        stack = stack.take(random.rand(0..stack.size))
+        stack << ["m.rb", "M#m#{random.rand(25_000)}", 1] while stack.size < 60
+        [stack.reverse, random.rand(1..1000) * 1_000_000, 1, 0]
+      end
+      deep = { mode: :cpu, aggregated_samples: many, label_sets: [{}] }
+      expected = RperfPush::Graph.new(deep).functions.sort_by { |one| [-one.total_ns, one.label] }.first(40)
+      shown = browser.show(page({ "deep.pb" => deep }), view: "table", sort: "total").rows.to_h { |row| [row[4], row[3]] }
+      expect(shown.slice(*expected.map(&:label))).to eq(expected.to_h { |one| [one.label, format("%.1f %%", one.total_ns * 100.0 / many.sum { |sample| sample[1] })] })
     end
 
     it "says what it cannot read, and shows the rest" do

@@ -4,7 +4,7 @@ require "ferrum"
 
 # The page in a real browser, without a screen. What is asked of it waits until it is so: machines are slow.
 class Chromium
-  PATIENCE_SECONDS = 60
+  PATIENCE_SECONDS = 120
 
   def initialize
     options = { "disable-gpu" => nil, "disable-dev-shm-usage" => nil, **(Process.uid.zero? ? { "no-sandbox" => nil } : {}) }
@@ -29,6 +29,7 @@ class Chromium
   def choose(path) = @browser.at_css("input[type=file]").select_file(path)
   def cookie(name, value, domain) = @browser.cookies.set(name:, value:, domain:)
   def screenshot(path) = @browser.screenshot(path:)
+  def collect_garbage = @browser.page.command("HeapProfiler.collectGarbage")
   def pid = @browser.process.pid
   def quit = @browser.quit
 

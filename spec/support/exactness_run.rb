@@ -139,7 +139,7 @@ class ExactnessRun
   # All that waits is sent before the first one ends, lest one leaves to another what the account then misses.
   def finish
     wait_until("an empty spool", timeout: 180, interval: 0.2) { flush && Dir.empty?(@spool) } if @spool
-    @processes.transform_values { |process| process.run("RperfPush.shutdown; RperfPush.stats") }
+    @processes.transform_values(&:end_profiling)
   end
 
   def flush = @processes.values.map { |process| process.run("RperfPush.flush(timeout: 2)") }

@@ -5,6 +5,18 @@ require "rbconfig"
 require "tempfile"
 require_relative "helpers/ruby_program"
 
+# For examples that attach to a process.
+module Attaching
+  # Waits until nobody is attached: only then the process takes another one.
+  def wait_for_another_session(client)
+    wait_until("another session") do
+      client.connect("record") { |stream| stream.read.first == :document }
+    rescue RperfPush::ControlClient::Refused
+      nil
+    end
+  end
+end
+
 # A program that listens on a control socket in a folder of the example's, and says when it has come to where it is to be looked at.
 #
 #   program = ListeningProcess.new("#{tmpdir}/sockets", 'puts "ready"; sleep')

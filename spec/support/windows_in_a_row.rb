@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Profiles for Pyroscope carry a time drawn at random within their window. All the same it can be told whether windows follow
-# each other without a gap or an overlap: then there is a first begin for which each time lies within its own window.
+# each other without a gap or an overlap: then there is a first begin for which each time lies within its own window. A window that comes
+# in parts, as no safepoint ended it, is several profiles of one duration, to the nanosecond.
 module WindowsInARow
   TOLERANCE_NS = 1_000_000
 
@@ -9,10 +10,10 @@ module WindowsInARow
   # @return [Boolean]
   def self.possible?(profiles)
     passed = 0
-    begins = profiles.sort_by(&:time_nanos).map do |profile|
-      last = profile.time_nanos - passed
-      passed += profile.duration_nanos
-      (last - profile.duration_nanos)..last
+    begins = profiles.sort_by(&:time_nanos).chunk_while { |one, next_one| one.duration_nanos == next_one.duration_nanos }.flat_map do |parts|
+      before = passed
+      passed += parts.first.duration_nanos
+      parts.map { |part| (part.time_nanos - passed)..(part.time_nanos - before) }
     end
     begins.map(&:begin).max <= begins.map(&:end).min + TOLERANCE_NS
   end

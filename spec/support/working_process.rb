@@ -52,6 +52,11 @@ class WorkingProcess
   # @return [Integer] the most memory that it ever took, in MiB
   def most_memory = File.read("/proc/#{pid}/status")[/^VmHWM:\s+(\d+)/, 1].to_i / 1024
 
+  # So that what is read from now on stands still.
+  #
+  # @return [Hash{String => Object}] the last RperfPush.stats
+  def end_profiling = run("RperfPush.shutdown; RperfPush.stats")
+
   # @return [Hash{String => Object}] RperfPush.stats
   def stats = run("RperfPush.stats")
 
@@ -76,4 +81,16 @@ class WorkingProcess
     Process.kill(:KILL, pid) unless @pipe.closed?
     @pipe.close unless @pipe.closed?
   end
+end
+
+# Processes that end with their example.
+RSpec.shared_context "with working processes" do
+  # @param settings [Hash{String => String}] by the options' names in the environment, without the prefix
+  def working_process(settings)
+    @working_processes << WorkingProcess.new(settings.transform_keys { |name| "RPERF_PUSH_#{name}" })
+    @working_processes.last
+  end
+
+  before { @working_processes = [] }
+  after { @working_processes.each(&:kill) }
 end

@@ -29,7 +29,7 @@ module RperfPush
       end
 
       def root(thread, names)
-        callees = thread.root.children.map { |node| CallTree::Relation.of(node.target, [node]) }
+        callees = thread.root.children.map { |node| CallTree::Relation.of(node.target, [node], :itself.to_proc) }
         name = "Thread #{thread.number} #{thread.name}#{" fibers" if thread.fibers?}"
         ["fl=#{compressed(:file, NO_FILE, names)}\nfn=#{compressed(:function, name, names)}\n0 #{own(thread.root)}\n",
          *callees.map { |callee| call(callee, 0, names) }].join

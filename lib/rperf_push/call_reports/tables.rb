@@ -4,20 +4,21 @@ module RperfPush
   module CallReports
     # The reports for people: methods by their own time, each one with its callers and callees, and the tree.
     module Tables
-      HEADING = "      self ms      total ms       wait ms        calls   method\n"
-      SHALLOW = 1000 # levels that are indented
+      HEADING = "      self ms      total ms       wait ms        calls%s   method\n"
+      OBJECTS = "      objects" # where they were counted
+      SHALLOW = 100 # levels that are indented
 
       module_function
 
       def flat(tree, limit: nil)
         rows = tree.methods.sort_by { |method| [-method.self, method.label] }.first(limit || tree.methods.size)
-        head(tree) + HEADING + rows.map { |method| row(method, title(method)) }.join
+        head(tree) + rows.map { |method| row(method, title(method)) }.join
       end
 
       # Callers above a method, callees below.
       def graph(tree, limit: nil)
         parts = tree.methods.first(limit || tree.methods.size).map { |method| relatives(method) }
-        head(tree) + HEADING + parts.join("#{"-" * 72}\n")
+        head(tree) + parts.join("#{"-" * 72}\n")
       end
 
       def relatives(method)
@@ -28,7 +29,7 @@ module RperfPush
 
       # @param limit [Integer, nil] children of each node, the longest ones
       def tree(tree, limit: nil)
-        text = +head(tree) << HEADING
+        text = +head(tree)
         tree.threads.each do |thread|
           text << row(thread.root, thread_name(thread))
           add_below(text, thread.root, limit)
@@ -53,13 +54,14 @@ module RperfPush
       def head(tree)
         lines = ["Traced: #{ms(tree.duration_ns)}, #{tree.calls} calls, #{tree.nodes.size} nodes, #{tree.threads.size} threads",
                  "Tracing itself, taken out: #{ms(tree.overhead_ns)}",
-                 *("Not all chains of calls are told apart: (other) has the rest" if tree.full?)]
-        "#{lines.join("\n")}\n\n"
+                 *tree.losses]
+        "#{lines.join("\n")}\n\n#{format(HEADING, tree.allocations? ? OBJECTS : "")}"
       end
 
       def row(of, name, calls = of.called)
-        format("%<own>13.3f %<total>13.3f %<wait>13.3f %<calls>12s   %<name>s\n",
-               own: of.self / 1e6, total: of.total / 1e6, wait: of.wait / 1e6, calls:, name:)
+        objects = format("%13d", of.allocations) if of.allocations
+        format("%<own>13.3f %<total>13.3f %<wait>13.3f %<calls>12s%<objects>s   %<name>s\n",
+               own: of.self / 1e6, total: of.total / 1e6, wait: of.wait / 1e6, calls:, objects:, name:)
       end
 
       def title(method)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../attachment"
+require_relative "attach_trace"
 require_relative "options"
 require_relative "processes"
 require_relative "record"
@@ -10,12 +11,16 @@ module RperfPush
   module CLI
     # rperf-push attach: a session on demand in a running process.
     class Attach
+      MODE = "cpu,wall"
+
       def help = "usage: rperf-push attach [OPTIONS] PID\n#{Options.help("attach")}"
 
       # @return [Integer] the exit status
       def run(arguments)
         @options, rest = Options.parse("attach", arguments)
         seconds = seconds_of(@options[:seconds])
+        return AttachTrace.new(@options).run(rest, seconds) if @options[:trace]
+
         @request = request
         client = Processes.named("attach", rest)
         @pid = client.pid
@@ -52,7 +57,7 @@ module RperfPush
 
       def request
         frequency = SessionOptions.frequency("attach", @options[:frequency])
-        mode = SessionOptions.modes("attach", @options[:mode]).join(",")
+        mode = SessionOptions.modes("attach", @options[:mode] || MODE).join(",")
         { frequency:, mode:, engine: @options[:engine], lines: @options[:lines] ? 1 : 0 }
       end
 

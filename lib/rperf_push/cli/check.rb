@@ -22,7 +22,7 @@ module RperfPush
 
       # @return [Integer] the exit status
       def run(arguments)
-        rest = parse(arguments)
+        rest = CLI.parsing("check") { @parser.parse(arguments) }
         raise Mistake, "check takes no argument, got #{rest.first.inspect}" if rest.any?
 
         result = try
@@ -31,12 +31,6 @@ module RperfPush
       end
 
       private
-
-      def parse(arguments)
-        @parser.parse(arguments)
-      rescue OptionParser::ParseError => e
-        raise Mistake, "check: #{e.message}"
-      end
 
       def try
         upload = Upload.new(@settings)

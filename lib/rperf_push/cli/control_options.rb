@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "option"
+require_relative "trace_options"
 
 module RperfPush
   module CLI
@@ -23,6 +24,8 @@ module RperfPush
         "top" => [
           Option.new(long: "interval", argument: "SECONDS", key: :interval, default: "1",
                      text: "the length of what is shown, 0.05 to 5 (default: 1)"),
+          Option.new(long: "value", argument: "NAME", key: :value, default: "cpu",
+                     text: "cpu, wall, alloc_objects, alloc_space, contentions, delay, or what the program counts (default: cpu)"),
           Option.new(long: "by", argument: "KEY", key: :by, text: "the values of a label, such as endpoint, instead of methods"),
           Option.new(long: "filter", argument: "TEXT", key: :filter, text: "only rows with TEXT in them"),
           Option.new(long: "count", argument: "N", key: :count, takes: Integer, text: "end after N windows"),
@@ -42,14 +45,18 @@ module RperfPush
                      text: "write the profile to PATH (default: rperf-push.json.gz)"),
           Option.new(short: "s", long: "seconds", argument: "N", key: :seconds, default: "30",
                      text: "how long; Ctrl-C ends it earlier (default: 30)"),
-          Option.new(short: "m", long: "mode", argument: "MODE", key: :mode, default: "cpu,wall",
-                     text: "cpu, wall or cpu,wall (default: cpu,wall)"),
+          Option.new(short: "m", long: "mode", argument: "MODE", key: :mode,
+                     text: "cpu, wall, alloc, contention, custom, or several (default: cpu,wall; with --trace: wall)"),
           FREQUENCY,
           Option.new(long: "engine", argument: "ENGINE", key: :engine, default: "auto", choices: %w[auto signal safepoint],
                      text: "auto, signal or safepoint; where the process is profiled already, its engine is taken"),
           Option.new(long: "format", argument: "FORMAT", key: :format, choices: %w[json pprof collapsed text],
                      text: "json, pprof, collapsed or text (default: what the extension says, or else pprof)"),
-          Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers")
+          Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers"),
+          Option.new(long: "trace", key: :trace, text: "every call instead of samples: wall time, and the options that follow"),
+          *TraceOptions::LIST.select { |option| %i[report limit only except c_methods blocks].include?(option.key) },
+          Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: 100_000, takes: Integer,
+                     text: "chains of calls that are told apart, to 200000 (default: 100000)")
         ]
       }.freeze
 

@@ -45,16 +45,16 @@ module RperfPush
         limit = @options[:limit]
         difference = Difference.new(base, target, value:, absolute: @options[:absolute])
         if @options[:format] then Table.diff(difference, @options[:format], limit:)
-        elsif @options[:collapsed] then collapsed(base, target)
+        elsif @options[:collapsed] then collapsed(base, target, value)
         elsif @options[:method] then methods(base, target, value, limit)
         else difference.text(limit:)
         end
       end
 
       # Writes the format of flamegraph.pl's difffolded.pl: stack, base, target.
-      def collapsed(base, target)
+      def collapsed(base, target, value)
         before, after = [base, target].map do |data|
-          Collapsed.encode(data).lines(chomp: true).to_h { |line| line.rpartition(" ").values_at(0, 2) }
+          Collapsed.encode(data, value:).lines(chomp: true).grep(Collapsed::LINE).to_h { |line| line.rpartition(" ").values_at(0, 2) }
         end
         (before.keys | after.keys).map { |stack| "#{stack} #{before[stack] || 0} #{after[stack] || 0}\n" }.join
       end

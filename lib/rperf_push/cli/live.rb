@@ -10,6 +10,7 @@ module RperfPush
     # rperf-push live: the page, growing while processes run. A session on demand in each of them, for as long as the command runs.
     class Live
       STATE = "view=tree&value=wall" # a thread that waits has no CPU time to be seen by
+      MODES = "cpu,wall,alloc" # the page switches between their values
       LOOK_AGAIN = 2 # seconds, for further processes of a service
 
       def help = "usage: rperf-push live [OPTIONS] [PID...] [--service NAME]\n#{Options.help("live")}"
@@ -19,7 +20,7 @@ module RperfPush
         @options, pids = Options.parse("live", arguments)
         check(pids)
         interval_ms = (ControlOptions.interval("live", @options[:interval]) * 1000).round
-        @feed = LiveFeed.new(frequency: @options[:frequency], mode: "cpu,wall", interval_ms:)
+        @feed = LiveFeed.new(frequency: @options[:frequency], mode: MODES, interval_ms:)
         pids.uniq.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
         follow_service(pids) if @service
         app = PageApp.new(title(pids), -> { [] }, state: STATE, source: true, live: { feed: @feed, interval_ms: })

@@ -13,6 +13,8 @@ module RperfPush
       FORMATS = %w[json pprof collapsed text].freeze
       # Any of these asks for text, where else the page would open.
       TEXTS = %i[top text collapsed method dot format by_label value output synthetic_frames].freeze
+      COUNTS = %i[limit depth].freeze # rows, or frames
+      COUNTED = (1..1_000_000_000) # Array#first takes no number above 64 bits
       OUTPUT = Option.new(short: "o", long: "output", argument: "PATH", key: :output, text: "write the profile to PATH")
       COMMON = [
         Option.new(short: "f", long: "frequency", argument: "HZ", key: :frequency, default: 1000, takes: Integer,
@@ -23,6 +25,9 @@ module RperfPush
                    text: "rperf's option: false is engine safepoint, a number engine signal"),
         Option.new(long: "label", argument: "KEY=VALUE", key: :label, takes: Array,
                    text: "a label of the whole run, into the file's meta (repeatable)"),
+        Option.new(long: "alloc-interval", argument: "N", key: :alloc_interval, takes: Integer,
+                   text: "with mode alloc: capture each N-th allocation (default: some, at random)"),
+        Option.new(long: "class-labels", key: :class_labels, text: "with mode alloc: classes as the label `class` instead of frames"),
         Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers"),
         Option.new(long: "no-inherit", key: :inherit, default: true, text: "leave the children of the command alone"),
         Option.new(long: "no-aggregate", key: :aggregate, default: true,
@@ -48,7 +53,8 @@ module RperfPush
       ].freeze
 
       MODE = lambda do |default|
-        Option.new(short: "m", long: "mode", argument: "MODE", key: :mode, default:, text: "cpu, wall or cpu,wall (default: #{default})")
+        Option.new(short: "m", long: "mode", argument: "MODE", key: :mode, default:,
+                   text: "cpu, wall, alloc, contention, custom, or several as cpu,wall (default: #{default})")
       end
       STAT = [OUTPUT, MODE.call("wall"), *COMMON].freeze
 
@@ -83,17 +89,19 @@ module RperfPush
         parser = OptionParser.new { |one| TABLE[command].each { |option| declare(one, option, values) } }
         parser.on("-h", "--help") do
           puts CLI.command(command).help
+          $stdout.flush # here, where a full disk is told
           exit
         end
-        rest = order ? parser.order(arguments) : parser.permute(arguments)
+        rest = CLI.parsing(command) { order ? parser.order(arguments) : parser.permute(arguments) }
         [checked(command, values), rest]
-      rescue OptionParser::ParseError => e
-        raise Mistake, "#{command}: #{e.message}"
       end
 
       def checked(command, values)
-        raise Mistake, "#{command}: limit must be positive" unless (values[:limit] || 1).positive?
+        COUNTS.each do |key|
+          next if values[key].nil? || COUNTED.cover?(values[key])
 
+          raise Mistake, "#{command}: #{key} must be from #{COUNTED.min} to #{COUNTED.max}, got #{values[key]}"
+        end
         values
       end
 

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "zlib"
+require_relative "profile_groups"
+require_relative "wire"
 
 module RperfPush
   module CLI
@@ -26,7 +28,7 @@ module RperfPush
       # The name that the directory backend gives: NAME-20261121T101530.123Z-PID-SEQ.pb.gz
       NAME = /\A(?<application>.+)-\d{8}T\d{6}\.\d{3}Z-\d+-\d+\.pb\.gz\z/
 
-      attr_reader :path, :raw_bytes
+      attr_reader :path
 
       # @raise [Unfit] if the file is not a profile that can be sent
       def initialize(path)
@@ -37,10 +39,26 @@ module RperfPush
         @raw_bytes = raw.bytesize
         scan(raw)
         judge
+        @groups = ProfileGroups.new(raw)
+      rescue Wire::Broken
+        broken
       end
 
-      # @return [String] gzip-compressed bytes, as all backends need them
-      def bytes = @bytes.start_with?(GZIP) ? @bytes : Zlib.gzip(@bytes, level: 1)
+      # What is sent: gzip-compressed, as all backends need it.
+      Part = Struct.new(:group, :bytes, :raw_bytes, :samples)
+
+      # @param apart [Boolean] each group of values by itself
+      # @return [Array<Part>]
+      # @raise [Unfit]
+      def parts(apart:)
+        return [whole] unless apart
+
+        @groups.parts.map do |part|
+          part.samples ? Part.new(part.group, Zlib.gzip(part.raw, level: 1), part.raw.bytesize, part.samples) : whole
+        end
+      rescue Wire::Broken
+        broken
+      end
 
       # @return [Integer] start of the window in nanoseconds since the epoch; 0 if the file does not say
       def time_ns = @numbers[TIME]
@@ -54,6 +72,11 @@ module RperfPush
       def application_name = NAME.match(File.basename(path))&.[](:application)
 
       private
+
+      def whole
+        bytes = @bytes.start_with?(GZIP) ? @bytes : Zlib.gzip(@bytes, level: 1)
+        Part.new(@groups.names.first, bytes, @raw_bytes, sample_count)
+      end
 
       def read
         raise Unfit, "#{path}: is a directory" if File.directory?(path)
@@ -71,7 +94,7 @@ module RperfPush
       end
 
       def scan(raw)
-        each_field(raw) do |field, value|
+        Wire.each_field(raw) do |field, value, *|
           @counts[field] += 1
           @numbers[field] = value if value.is_a?(Integer)
           @first_string ||= value if field == STRING
@@ -79,46 +102,13 @@ module RperfPush
         end
       end
 
-      # @yieldparam field [Integer] the field's number
-      # @yieldparam value [Integer, String]
-      def each_field(raw)
-        at = 0
-        while at < raw.bytesize
-          tag, at = varint(raw, at)
-          case tag & 7
-          when 0 then value, at = varint(raw, at)
-          when 2
-            length, at = varint(raw, at)
-            broken if length > raw.bytesize - at
-            value = raw.byteslice(at, length)
-            at += length
-          else broken
-          end
-          yield tag >> 3, value
-        end
-      end
-
       # True if one of a sample's values is not zero; the values may be packed.
       def value?(sample)
         broken unless sample.is_a?(String)
-        each_field(sample) do |field, value|
+        Wire.each_field(sample) do |field, value, *|
           return true if field == SAMPLE_VALUE && (value.is_a?(Integer) ? !value.zero? : value.each_byte.any?(&:positive?))
         end
         false
-      end
-
-      # @return [Array(Integer, Integer)] the number, and the offset after it
-      def varint(raw, at)
-        value = shift = 0
-        loop do
-          byte = raw.getbyte(at)
-          broken if byte.nil? || shift > 63
-          value |= (byte & 0x7f) << shift
-          at += 1
-          return [value, at] if byte < 0x80
-
-          shift += 7
-        end
       end
 
       def broken = raise(Unfit, "#{path}: not a pprof file")

@@ -21,7 +21,7 @@ module RperfPush
 
       # @return [Integer] the exit status
       def run(arguments)
-        paths = parse(arguments)
+        paths = CLI.parsing("push") { @parser.parse(arguments) }
         raise Mistake, "push needs a file" if paths.empty?
 
         @upload = Upload.new(@settings)
@@ -37,28 +37,32 @@ module RperfPush
 
       private
 
-      def parse(arguments)
-        @parser.parse(arguments)
-      rescue OptionParser::ParseError => e
-        raise Mistake, "push: #{e.message}"
-      end
-
+      # @return [Symbol] :delivered, :failed, or :unreachable
       def push(path)
         file = ProfileFile.new(path)
-        result = deliver(file)
-        return tell(path, file, result) if result[:verdict] == :delivered
-
-        $stderr.puts "#{path}: #{result[:message]}", *advice(file, result)
-        result[:verdict] == :retry && result[:http_status].nil? ? :unreachable : :failed
+        parts = file.parts(apart: @upload.one_group?)
+        results = parts.each_with_object([]) do |part, all|
+          all << deliver(file, part)
+          return give_up(path, part, all) unless all.last[:verdict] == :delivered
+        end
+        tell(path, parts, results.last)
       rescue ProfileFile::Unfit => e
         $stderr.puts e.message
         :failed
       end
 
-      def deliver(file)
+      # @param results [Array<Hash>] the last one is of the part
+      def give_up(path, part, results)
+        result = results.last
+        of = " (values of #{part.group}; those before are sent)" if results.size > 1
+        $stderr.puts "#{path}: #{result[:message]}#{of}", *advice(part, result)
+        result[:verdict] == :retry && result[:http_status].nil? ? :unreachable : :failed
+      end
+
+      def deliver(file, part)
         TRIES.times do |try|
-          result = @upload.deliver(file.bytes, time_ns: time_of(file), duration_ns: file.duration_ns, samples: file.sample_count,
-                                               **name_of(file))
+          result = @upload.deliver(part.bytes, time_ns: time_of(file), duration_ns: file.duration_ns, samples: part.samples,
+                                               group: part.group, **name_of(file))
           return result if result[:verdict] != :retry || result[:http_status].nil? || try == TRIES - 1
 
           @wait.call([result[:retry_after] || (2**try), LONGEST_WAIT].min)
@@ -76,15 +80,16 @@ module RperfPush
         { application_name: file.application_name }
       end
 
-      def tell(path, file, result)
-        puts "#{path}: #{file.sample_count} samples to #{result[:target]} as #{result[:application_name]}"
+      def tell(path, parts, result)
+        samples = parts.map { |part| "#{part.samples} samples#{" of #{part.group}" if parts.size > 1}" }.join(", ")
+        puts "#{path}: #{samples} to #{result[:target]} as #{result[:application_name]}"
         :delivered
       end
 
-      def advice(file, result)
+      def advice(part, result)
         most = result[:max_raw_bytes]
-        if most && file.raw_bytes > most
-          return [format("It holds %.1f MiB uncompressed; %.1f MiB are taken for sure.", mib(file.raw_bytes), mib(most))]
+        if most && part.raw_bytes > most
+          return [format("It holds %.1f MiB uncompressed; %.1f MiB are taken for sure.", mib(part.raw_bytes), mib(most))]
         end
 
         [Advice.new(result, @settings).text].compact

@@ -54,15 +54,20 @@ module RperfPush
       end
 
       def finish(result, command, output, meta)
-        unless result.data
-          $stderr.puts "rperf-push: #{command.first}: no Ruby program ran, nothing was recorded"
-          return result.status
-        end
+        return nothing(result, command) unless result.data
+
         data = result.data.merge(meta:)
         $stderr.puts Verbose.text(data) if @options[:verbose]
         if @options[:print] then puts Text.encode(data)
         else Writable.save("record", output, data, @options[:format])
         end
+        result.status
+      end
+
+      def nothing(result, command)
+        raise Mistake, "record: what was recorded could not be written to the session's folder" if result.process_count.positive?
+
+        $stderr.puts "rperf-push: #{command.first}: no Ruby program ran, nothing was recorded"
         result.status
       end
     end
@@ -86,8 +91,18 @@ module RperfPush
       def save(name, path, data, format = nil)
         RperfPush.save(path, data, format:)
       rescue SystemCallError => e
-        raise Mistake, "#{name}: #{path}: #{CLI.reason(e)}; the profile is lost"
+        raise Mistake, "#{name}: #{path}: #{CLI.reason(e)}; the profile is #{elsewhere(path, data, format)}"
       end
+
+      # The disk may have filled up while the command ran.
+      def elsewhere(path, data, format)
+        other = File.join(SessionFolder.own_base, "#{Process.pid}-#{File.basename(path)}")
+        RperfPush.save(other, data, format: Formats.for_path(path, format))
+        "in #{other}"
+      rescue SystemCallError
+        "lost"
+      end
+      private_class_method :elsewhere
     end
 
     # What the file says of the run.

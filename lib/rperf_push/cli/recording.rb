@@ -19,11 +19,13 @@ module RperfPush
       Result = Struct.new(:data, :status, :real_ns, :folder, :root, :ends, :process_count, :user_ns, :sys_ns)
 
       # @param options [Hash] as {Options.parse} returns it
-      def initialize(name, options)
+      # @param also [Array<String>] modes beside those of the options
+      def initialize(name, options, also: [])
         @name = name
         @options = options
-        @modes = SessionOptions.modes(name, options[:mode])
+        @modes = SessionOptions.modes(name, options[:mode]) | also
         SessionOptions.frequency(name, options[:frequency])
+        SessionOptions.alloc_interval(name, options[:alloc_interval])
         @engine = options[:signal].nil? ? options[:engine] : engine_of(options[:signal])
       end
 
@@ -46,10 +48,13 @@ module RperfPush
       # @param variables [Hash{String => #to_s}] where to
       # @return [Hash{String => String}]
       def environment(variables)
+        injected = Injection.environment(Injection::Offer::SESSION_FEATURE)
         settings = { "MODE" => @modes.join(","), "FREQUENCY" => @options[:frequency], "LINES" => flag(:lines),
-                     "AGGREGATE" => flag(:aggregate), "ENGINE" => @engine, "INHERIT" => flag(:inherit) }
+                     "AGGREGATE" => flag(:aggregate), "ENGINE" => @engine, "INHERIT" => flag(:inherit),
+                     "ALLOC_INTERVAL" => @options[:alloc_interval], "CLASS_LABELS" => flag(:class_labels),
+                     "PATHS" => Injection.paths(injected) }
         all = variables.merge(settings)
-        all.to_h { |name, value| ["RPERF_PUSH_SESSION_#{name}", value.to_s] }.merge(Injection.environment("rperf_push/session"))
+        all.to_h { |name, value| ["RPERF_PUSH_SESSION_#{name}", value.to_s] }.merge(injected)
       end
 
       private

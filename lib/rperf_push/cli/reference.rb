@@ -9,9 +9,12 @@ module RperfPush
     module Reference
       TOPICS = {
         "MODES" => <<~TEXT,
-          cpu       CPU time of each thread. It shows computing, but not waiting.
-          wall      elapsed time of each thread. It also shows waiting: I/O, sleep, locks, the GVL.
-          cpu,wall  both in one run: the weight is cpu, wall is a second value (report --value wall).
+          cpu         CPU time of each thread. It shows computing, but not waiting.
+          wall        elapsed time of each thread. It also shows waiting: I/O, sleep, locks, the GVL.
+          alloc       objects that are created, by stack and class: alloc_objects, and alloc_space in bytes.
+          contention  how often and how long threads wait for each other: contentions, and delay.
+          custom      only what the program counts itself (RperfPush.sample), which is in all modes.
+          cpu,wall    both in one run: the weight is cpu, wall is a second value (report --value wall).
         TEXT
         "STATES" => <<~TEXT,
           Labels of samples, in addition to those that the program sets with RperfPush.label:
@@ -23,17 +26,16 @@ module RperfPush
         "FORMATS" => <<~TEXT,
           .json.gz, .json    the native format: everything, for report, diff and RperfPush.load
           .pb.gz, .pb        pprof: go tool pprof, speedscope, Pyroscope, Parca
-          .collapsed         root;...;leaf nanoseconds: flamegraph.pl, speedscope; without labels
+          .collapsed         root;...;leaf nanoseconds (or what the first line says): flamegraph.pl, speedscope; without labels
           .txt               the text report
           Any other extension means pprof. Readers look at a file's content, not at its name.
         TEXT
         "WHAT TO DO" => <<~TEXT,
           High CPU           record -m cpu, then report: the flat table names the functions that compute.
-          Slow requests      record -m wall, then report --by-label %GVL. Mostly blocked: the cumulative table
-                             names the functions that do I/O. Mostly wait: threads wait for the GVL; hold it less,
-                             or use more processes.
-          GC pressure        report --by-label %GC. Much mark: many live objects. Much sweep: many short-lived
-                             objects. stat counts collections and objects.
+          Slow requests      record -m wall, then report --by-label %GVL. Mostly blocked: the cumulative table names the
+                             functions that do I/O. Mostly wait: threads wait for the GVL; hold it less, or use more processes.
+          GC pressure        report --by-label %GC. Much mark: many live objects. Much sweep: many short-lived objects:
+                             record -m alloc names who creates them. stat counts collections and objects.
           Slow with threads  stat: see the row GVL wait. Then report --collapsed --synthetic-frames.
           Flat time is a function's own time; cumulative time includes the functions that it calls.
         TEXT
@@ -42,8 +44,7 @@ module RperfPush
           127 if it does not exist; 1 if an argument is wrong, before the command runs. The others return 0 or 1.
         TEXT
         "ENVIRONMENT" => <<~TEXT
-          RPERF_PUSH_SESSION_*    set by record for the processes of a session; do not set them by hand
-          RPERF_PUSH_INHERITED*   set by RperfPush.start(inherit: true) for the programs that it follows; likewise
+          RPERF_PUSH_SESSION_*, RPERF_PUSH_INHERITED*   set by record and RperfPush.start(inherit: true); not to be set by hand
           RPERF_PUSH_TMPDIR, TMPDIR, XDG_RUNTIME_DIR    where a session keeps its windows until it ends
           RPERF_PUSH_<OPTION>     settings of continuous profiling (run, check, push)
         TEXT

@@ -37,7 +37,7 @@ module RperfPush
       def text(data)
         value = @options[:value]&.to_sym
         limit = @options[:limit]
-        if @options[:collapsed] then Collapsed.encode(weighed(data, value))
+        if @options[:collapsed] then Collapsed.encode(data, value:)
         elsif @options[:method] then method_text(data, value, limit)
         elsif @options[:dot] then RperfPush::Report.new(data, value:).dot(limit:)
         elsif @options[:format] then Table.report(data, @options[:format], limit:, value:)
@@ -49,13 +49,6 @@ module RperfPush
       def method_text(data, value, limit)
         name = @options[:method]
         RperfPush::Report.new(data, value:).method(name, limit:) || raise(Mistake, "report: no method #{name} in the profile")
-      end
-
-      # Makes the chosen value the weight.
-      def weighed(data, value)
-        column = Values.column(data, value) or return data
-        samples = Values.samples(data).each_with_index.map { |sample, at| [sample[0], column[at], *sample.drop(2)] }
-        data.merge(aggregated_samples: samples)
       end
 
       # Adds sperf's frames: the state of the VM as the leaf of the stack.

@@ -22,15 +22,13 @@ module RperfPush
 
       # Does not return when the command could be started.
       def run(arguments)
-        command = @parser.order(arguments)
+        command = CLI.parsing("run") { @parser.order(arguments) }
         raise Mistake, "run needs a command" if command.empty?
 
         $stdout.flush
         exec(environment, [command.first, command.first], *command.drop(1))
-      rescue OptionParser::ParseError => e
-        raise Mistake, "run: #{e.message}"
       rescue SystemCallError => e
-        raise Mistake, "run: #{command.first}: #{e.message[/\A[^@(]*/].sub(/ - .*/, "").strip}"
+        raise Mistake, "run: #{command.first}: #{CLI.reason(e)}"
       end
 
       # @param now [#[]] the environment to build on

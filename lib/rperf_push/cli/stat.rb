@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../selection"
 require_relative "options"
 require_relative "record"
 require_relative "recording"
@@ -9,6 +10,9 @@ module RperfPush
   module CLI
     # rperf-push stat: runs a command and prints to standard error what its time was spent on.
     class Stat
+      # What its rows need beside what was asked for.
+      ALSO = %w[cpu alloc].freeze
+
       def self.command = "stat"
 
       def help = "usage: rperf-push #{name} [OPTIONS] [--] COMMAND [ARGUMENT...] | SCRIPT.rb\n#{Options.help(name)}"
@@ -18,7 +22,8 @@ module RperfPush
         @options, command = Options.parse(name, arguments, order: true)
         raise Mistake, "#{name} needs a command" if command.empty?
 
-        recording = Recording.new(name, @options)
+        @modes = SessionOptions.modes(name, @options[:mode]).map(&:to_sym)
+        recording = Recording.new(name, @options, also: ALSO)
         meta = Meta.given(name, @options)
         Writable.check(name, @options[:output]) if @options[:output]
         tell(recording.run(command), command, meta)
@@ -30,14 +35,15 @@ module RperfPush
       def tables? = @options[:report]
 
       def tell(result, command, meta)
-        $stderr.puts StatReport.new(result, command.join(" ")).text
-        return result.status unless result.data
+        $stderr.puts StatReport.new(result, command.join(" "), @modes, class_labels: @options[:class_labels]).text
+        tell_more(Selection.new(result.data, @modes).data.merge(meta:)) if result.data
+        result.status
+      end
 
-        data = result.data.merge(meta:)
+      def tell_more(data)
         $stderr.puts "", Text.tables(data) if tables?
         $stderr.puts "", Verbose.text(data) if @options[:verbose]
         Writable.save(name, @options[:output], data) if @options[:output]
-        result.status
       end
     end
   end

@@ -4,14 +4,22 @@ module RperfPush
   module CLI
     # The lines of `stat`: what the samples say, then Ruby's and the system's counters of all processes.
     class StatReport
-      STATES = { nil => "CPU execution", **States::ALL.to_h { |state| [state, state.title] } }.freeze
+      STATES = { nil => "CPU execution", off_core: "waiting for a core, or blocked with the GVL",
+                 **States::ALL.to_h { |state| [state, state.title] } }.freeze
       ALWAYS = [nil].freeze # rows that are there also when they are nothing
-      NOTHING_NS = 50_000   # what would read 0.0 ms
+      CLASSES = 5
+      UNKNOWN = "[unknown]" # the leaf of objects of which nothing was drawn
+      LEAST_SHARE = 1 # percent of the objects, of a class
+      NOTHING_NS = 50_000 # what would read 0.0 ms
 
       # @param result [Recording::Result]
-      def initialize(result, command)
+      # @param modes [Array<Symbol>] that were asked for
+      # @param class_labels [Boolean] whether the class of an object is a label of its stack, not the leaf
+      def initialize(result, command, modes, class_labels: false)
         @result = result
         @command = command
+        @modes = modes
+        @class_labels = class_labels
         @ends = result.ends
       end
 
@@ -28,8 +36,11 @@ module RperfPush
         [row(ms(@result.user_ns), "ms", "user"), row(ms(@result.sys_ns), "ms", "sys"), row(ms(@result.real_ns), "ms", "real")]
       end
 
+      # Nothing where neither CPU nor wall time was asked for.
       def states
-        sums = Values.sums(@result.data) { |set| States.of(set) }
+        return [] unless @modes.intersect?(%i[cpu wall])
+
+        sums = sums_by_state
         all = sums.values.sum
         shown = STATES.reject { |state, _| sums[state] < NOTHING_NS && !ALWAYS.include?(state) }
         shown.map do |state, name|
@@ -37,11 +48,40 @@ module RperfPush
         end
       end
 
+      # Wall time of a thread that has the GVL is CPU time, or it had no core.
+      def sums_by_state
+        measured = @modes.include?(:cpu) ? :cpu : :wall
+        sums = Values.sums(@result.data, measured) { |set| States.of(set) }
+        return sums if measured == :cpu
+
+        cpu = Values.sums(@result.data, :cpu) { |set| States.of(set) }[nil]
+        sums[:off_core] = [sums[nil] - cpu, 0].max
+        sums[nil] -= sums[:off_core]
+        sums
+      end
+
       def ruby
         gc = @result.data[:gc_stats] || Hash.new(0)
-        [gc_time(gc), counter("Ruby", number(gc[:allocated_objects]), "allocated objects"),
+        [gc_time(gc), counter("Ruby", number(gc[:allocated_objects]), "allocated objects"), *classes,
          counter("Ruby", number(gc[:freed_objects]), "freed objects"),
          counter("Ruby", number(@result.data[:detected_thread_count]), "detected threads"), *yjit, *processes]
+      end
+
+      # The classes with the most objects, by draws.
+      def classes
+        sums = objects_by_class
+        all = sums.values.sum
+        rows = sums.except(UNKNOWN).select { |_, sum| percent(sum, all) >= LEAST_SHARE }.sort_by { |name, sum| [-sum, name] }
+        rows.first(CLASSES).map { |name, sum| counter("Ruby", number(sum), format("%5.1f%%  %s", percent(sum, all), name)) }
+      end
+
+      def objects_by_class
+        return Values.sums(@result.data, :alloc_objects) { |set| set[:class] || UNKNOWN } if @class_labels
+
+        objects = Values.column(@result.data, :alloc_objects)
+        Values.samples(@result.data).each_with_index.with_object(Hash.new(0)) do |((frames), at), sums|
+          sums[frames.first[1]] += objects[at] if objects[at].positive?
+        end
       end
 
       def gc_time(gc)

@@ -12,7 +12,10 @@ module RperfPush
     #
     # Plain ANSI, no library: a table that is drawn anew needs four of its codes, which every terminal at the other end of an ssh has.
     class Top
-      KEYS = { "c" => :cpu, "w" => :wall }.freeze
+      VALUES = { "c" => :cpu, "w" => :wall, "a" => :alloc_objects }.freeze
+      COMMANDS = { "b" => :next_grouping, "v" => :next_value, "t" => :toggle_order, "f" => :toggle_freeze, " " => :toggle_freeze,
+                   "/" => :begin_typing }.freeze
+      MODES = "cpu,wall,alloc,contention" # what is captured in any case
 
       def help = "usage: rperf-push top [OPTIONS] PID\n#{Options.help("top")}"
 
@@ -21,7 +24,7 @@ module RperfPush
         @options, rest = Options.parse("top", arguments)
         @interval = ControlOptions.interval("top", @options[:interval])
         client = Processes.named("top", rest)
-        @screen = TopScreen.new(client.pid, value: :cpu, by: @options[:by], filter: @options[:filter])
+        @screen = TopScreen.new(client.pid, value: @options[:value].to_sym, by: @options[:by], filter: @options[:filter])
         @left = @options[:count]
         Processes.told("top") { on_terminal { watch(client) } }
         0
@@ -44,7 +47,7 @@ module RperfPush
       def interactive? = $stdin.tty? && $stdout.tty?
 
       def watch(client)
-        request = { frequency: @options[:frequency], mode: "cpu,wall", interval_ms: (@interval * 1000).round, gzip: 0 }
+        request = { frequency: @options[:frequency], mode: MODES, interval_ms: (@interval * 1000).round, gzip: 0 }
         client.connect("record", **request) { |stream| Attachment.new(stream).each { |window| turn(window) } }
       end
 
@@ -69,14 +72,10 @@ module RperfPush
         return if key.nil?
         return @screen.type(key) if @screen.typing?
 
-        case key
-        when "q" then :stop
-        when "b" then @screen.next_grouping
-        when "t" then @screen.toggle_order
-        when "f", " " then @screen.toggle_freeze
-        when "/" then @screen.begin_typing
-        else @screen.value = KEYS[key] if KEYS.key?(key)
-        end
+        return :stop if key == "q"
+
+        @screen.value = VALUES[key] if VALUES.key?(key)
+        @screen.public_send(COMMANDS[key]) if COMMANDS.key?(key)
       end
 
       # Some terminals do not say.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../formats/text"
 require_relative "../graph"
 require_relative "../values"
 
@@ -12,7 +13,7 @@ module RperfPush
       STATES = { %w[%GVL blocked] => "blocked", %w[%GVL wait] => "waiting for the GVL", %w[%GC mark] => "GC marking",
                  %w[%GC sweep] => "GC sweeping" }.freeze
       OWN_LABELS = %w[%GVL %GC %pid].freeze
-      KEYS = "c CPU  w wall  t self/total  b methods/labels  / filter  f freeze  q quit"
+      KEYS = "c CPU  w wall  a objects  v next value  t self/total  b methods/labels  / filter  f freeze  q quit"
       CONTROL = /[[:cntrl:]]/
 
       attr_writer :value
@@ -47,6 +48,12 @@ module RperfPush
         when "\x7F", "\b" then @filter = @filter[0...-1]
         else @filter += key if key.match?(/[[:print:]]/)
         end
+      end
+
+      # Of those that the window has, also those that the program counts itself.
+      def next_value
+        names = @window ? Values.names(@window) : [@value]
+        @value = names[((names.index(@value) || -1) + 1) % names.size]
       end
 
       # Methods, then each key of the labels that are there, then methods again.
@@ -92,15 +99,30 @@ module RperfPush
         "#{@value} by #{@by ? "label #{@by}" : "method"}#{", only #{@filter.inspect}" unless @filter.empty?}   #{KEYS}"
       end
 
-      def columns = @by ? "   SHARE  #{@by.upcase}" : "    SELF     TOTAL  METHOD"
-      def row(text, own, total) = @by ? "#{share(own)}  #{text}" : "#{share(own)}  #{share(total)}  #{text}"
+      def columns
+        names = %w[SELF TOTAL]
+        names = [time? ? "SHARE" : "SUM"] if @by
+        "#{names.map { |name| name.rjust(amount(0).size) }.join("  ")}  #{@by ? @by.upcase : "METHOD"}"
+      end
+
+      def row(text, own, total) = @by ? "#{amount(own)}  #{text}" : "#{amount(own)}  #{amount(total)}  #{text}"
+
+      def time? = Values.nanoseconds?(@window, @value)
+      def amount(number) = time? ? share(number) : Text.quantity(number, @window, @value).rjust(14)
+
+      # What the program counts is not in each window.
+      def counted? = Values.names(@window).include?(@value)
 
       def method_rows
+        return [] unless counted?
+
         functions = Graph.new(@window, value: @value).functions
         functions.sort_by { |one| [-one.public_send(@order), one.label] }.map { |one| [one.label, one.self_ns, one.total_ns] }
       end
 
       def label_rows
+        return [] unless counted?
+
         sums = Values.sums(@window, @value) { |set| (set[@by.to_sym] || set[@by] || "(none)").to_s }
         sums.sort_by { |text, sum| [-sum, text] }.map { |text, sum| [text, sum, sum] }
       end

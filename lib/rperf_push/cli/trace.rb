@@ -8,14 +8,12 @@ require_relative "command"
 require_relative "mistakes"
 require_relative "options"
 require_relative "record"
+require_relative "trace_file"
 
 module RperfPush
   module CLI
     # rperf-push trace: runs a program, counts every call of it, and prints a report or writes a file.
     class Trace
-      CALLGRIND = %r{(?:\A|/)callgrind\.out\.[^/]*\z|\.callgrind\z}
-      ENDINGS = { CALLGRIND => :callgrind, /\.dot\z/ => :dot }.freeze
-
       def help = "usage: rperf-push trace [OPTIONS] [--] SCRIPT.rb [ARGUMENT...] | COMMAND [ARGUMENT...]\n#{Options.help("trace")}"
 
       # @return [Integer] the exit status: the program's
@@ -60,20 +58,10 @@ module RperfPush
 
       def finish(status, data, name)
         if data.nil? then $stderr.puts "rperf-push: #{name}: no Ruby program ran, nothing was traced"
-        elsif @options[:output] then write(data)
+        elsif @options[:output] then TraceFile.write("trace", @options[:output], data, report: @options[:report], limit: @options[:limit])
         else puts data[:tree].report(@options[:report] || :flat, limit: @options[:limit])
         end
         Command.exit_status(status)
-      end
-
-      def write(data)
-        path = @options[:output]
-        report = @options[:report] || ENDINGS.find { |ending, _| path.match?(ending) }&.last
-        return Writable.save("trace", path, data) unless report
-
-        AtomicFile.write(path, data[:tree].report(report, limit: @options[:limit]))
-      rescue SystemCallError => e
-        raise Mistake, "trace: #{path}: #{CLI.reason(e)}"
       end
     end
   end

@@ -17,7 +17,7 @@ module RperfPush
                    text: "only methods with that label, class or path (repeatable)"),
         Option.new(long: "except", argument: "PATTERN", key: :except, takes: Array, text: "without these (repeatable)"),
         Option.new(short: "m", long: "mode", argument: "MODE", key: :mode, default: "wall",
-                   text: "wall, cpu (of the process: slower) or cpu,wall (default: wall)"),
+                   text: "wall, cpu (of the process: slower), alloc (objects), or several as wall,alloc (default: wall)"),
         Option.new(long: "no-c-methods", key: :c_methods, default: true, text: "methods written in C are a part of their caller"),
         Option.new(long: "blocks", key: :blocks, text: "blocks are nodes of their own"),
         Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: CallTrace::MAX_NODES, takes: Integer,

@@ -13,13 +13,18 @@ module RperfPush
 
       # @param bytes [String] gzip-compressed pprof
       # @param samples [Integer] the number of samples: some servers crash on a profile without samples
+      # @param group [String, nil] what servers call the profile; nil: process_cpu
       # @param over [Hash{String => Object}] options that override the settings
       # @return [Hash] as Native.deliver returns it
       # @raise [Mistake] if the settings are wrong
-      def deliver(bytes, time_ns:, duration_ns:, samples:, **over)
+      def deliver(bytes, time_ns:, duration_ns:, samples:, group: nil, **over)
         given, texts = inputs(over)
-        checked(Native.deliver(given, texts, bytes, time_ns, duration_ns, samples))
+        checked(Native.deliver(given, texts, bytes, time_ns, duration_ns, samples, group))
       end
+
+      # @return [Boolean] whether the server keeps values of one group in a profile
+      # @raise [Mistake] if the settings are wrong
+      def one_group? = checked(Native.one_group?(*inputs({})))
 
       # @return [String] gzip-compressed pprof
       def tiny_profile

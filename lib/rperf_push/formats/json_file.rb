@@ -5,6 +5,7 @@ require "strscan"
 require_relative "../call_tree"
 require_relative "../meta"
 require_relative "../values"
+require_relative "facts"
 
 module RperfPush
   # The native format: the data Hash, with each frame written once. Files of rperf, which writes frames out in every stack, are
@@ -35,8 +36,11 @@ module RperfPush
       end
 
       frames = frames_of(parsed.delete(:frames))
-      %i[aggregated_samples raw_samples].each { |key| restore(parsed[key], frames) if parsed[key] }
-      typed(parsed)
+      data = typed(parsed)
+      %i[aggregated_samples raw_samples].each { |key| restore(data[key], frames, data[:label_sets].size) if data[key] }
+      Facts.check(data)
+      data[:aggregated_samples] ||= data[:raw_samples]
+      data
     end
 
     # @param text [String] the file, or its first {HEAD_BYTES}
@@ -74,13 +78,12 @@ module RperfPush
     end
 
     # Puts frames where their places stand, and gives equal frames one object.
-    def restore(samples, frames)
+    def restore(samples, frames, sets)
       raise ArgumentError, "samples must be a list" unless samples.is_a?(Array)
 
       samples.each_with_index do |sample, index|
-        unless sample.is_a?(Array) && sample[0].is_a?(Array) && sample[1].is_a?(Integer)
-          raise ArgumentError, "sample #{index} is not [frames, weight, thread_seq, label_set_id]"
-        end
+        wrong = Facts.wrong_with(sample, sets)
+        raise ArgumentError, "sample #{index} #{wrong}" if wrong
 
         sample[0].map! { |frame| frames[frame] || raise(ArgumentError, "sample #{index} has no frame #{frame.inspect[0, 40]}") }
       end
@@ -106,7 +109,6 @@ module RperfPush
       sets = data[:label_sets] ||= [{}]
       raise ArgumentError, "label_sets must be a list of objects" unless sets.is_a?(Array) && sets.all?(Hash)
 
-      data[:aggregated_samples] ||= data[:raw_samples]
       data[:tree] = tree_of(data[:tree]) if data[:tree]
       data
     end

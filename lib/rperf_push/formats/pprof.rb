@@ -56,7 +56,7 @@ module RperfPush
     def mode(read, weight)
       names = read[:types].map { |type, _| type.to_sym }
       names.unshift(names.delete_at(weight))
-      names.one? || (names - OnDemand::MODES.keys).any? ? names.first : names
+      names.one? || (names - Terms::MODES.keys).any? ? names.first : names
     end
 
     def counts(comments)

@@ -21,7 +21,7 @@ module RperfPush
       column = Values.column(data, value)
       total = column ? column.sum : samples.sum { |sample| sample[1] }
       name = value || Values.names(data).first
-      lines = ["Total: #{quantity(total, data, name).delete(" ")} (#{name})",
+      lines = ["Total: #{quantity(total, data, name).sub(/ (?=ms\z|KB\z)/, "")} (#{name})",
                "Samples: #{data[:sampling_count] || samples.size}, Frequency: #{data[:frequency]}Hz"]
       [*lines, *gc_line(data, value, total), *lost_line(data)].map { |line| "#{line}\n" }.join
     end

@@ -1,3 +1,4 @@
+import type { Row } from "./functions";
 import { GC, Sieve, states, NONE, WAITING, type Filter } from "./filter";
 import { Groups, type Group, type Grouping } from "./grouping";
 import { stateFrame, type Colour } from "./origin";
@@ -27,8 +28,9 @@ export class CallTree {
   readonly baseSelf: Float64Array | null; // of the side compared with
   readonly baseTotal: Float64Array | null;
   readonly lit = new Set<number>(); // nodes at which a thread is now
-  readonly first: Int32Array; // child; -1: none
-  readonly next: Int32Array; // sibling
+  readonly first: Int32Array; // child; 0: none
+  readonly next: Int32Array; // sibling; 0: none
+  rows: readonly Row[] | null = null; // of its functions, once they were asked for
 
   constructor(
     readonly groups: Group[],
@@ -45,24 +47,33 @@ export class CallTree {
     this.baseSelf = baseSelf;
     this.total = this.summed(self);
     this.baseTotal = baseSelf && this.summed(baseSelf);
-    this.first = new Int32Array(this.size).fill(-1);
-    this.next = new Int32Array(this.size).fill(-1);
-    for (let node = this.size - 1; node > 0; node--) {
-      this.next[node] = this.first[this.parent[node]];
-      this.first[this.parent[node]] = node;
-    }
+    this.first = tree.first;
+    this.next = tree.siblings();
   }
 
   private summed(own: Float64Array): Float64Array {
     const total = own.slice(0, this.size);
-    for (let node = this.size - 1; node > 0; node--) total[this.parent[node]] += total[node];
+    const { parent } = this;
+    for (let node = this.size - 1; node > 0; node--) total[parent[node]] += total[node];
     return total;
   }
 
   children(node: number): number[] {
     const children = [];
-    for (let child = this.first[node]; child >= 0; child = this.next[child]) children.push(child);
+    for (let child = this.first[node]; child > 0; child = this.next[child]) children.push(child);
     return children;
+  }
+
+  /** As another thread has made it: it gave what it is made of, without what it can do. */
+  static from(parts: CallTree): CallTree {
+    return Object.assign(Object.create(CallTree.prototype) as CallTree, parts);
+  }
+
+  /** What can be given to another thread without a copy. */
+  buffers(): ArrayBuffer[] {
+    const { parent, group, self, total, baseSelf, baseTotal, first, next, inState } = this;
+    const columns = [parent, group, self, total, baseSelf, baseTotal, first, next, inState.gc, inState.waiting];
+    return [...new Set(columns.filter((column) => column !== null).map(({ buffer }) => buffer as ArrayBuffer))];
   }
 
   /** Of both sides in a comparison: what is gone has one, too. */
@@ -109,7 +120,8 @@ export class CallTree {
 
 export function callTree(profile: Profile, question: Question): CallTree {
   const groups = new Groups();
-  const tree = new StackTree(profile.stacks.size);
+  const tree = new StackTree();
+  tree.reserve(profile.stacks.size, Math.min(profile.stacks.size, profile.sampleCount));
   const place = new Places(profile, question, groups, tree);
   const sieve = new Sieve(profile, question.filter, question.columnOf);
   const side = question.comparison ? sideOf(profile, question.comparison, question.columnOf) : () => TARGET;
@@ -132,8 +144,8 @@ export function callTree(profile: Profile, question: Question): CallTree {
 /** The node of the shown tree for each sample: its stack's frames as groups, between the frames of its labels. */
 class Places {
   private readonly groupOf: Int32Array;
-  private readonly known: Int32Array; // of a stack's node under one root
-  private readonly knownUnder: Int32Array; // which root
+  private readonly known: Int32Array; // one more than a stack's node under one root; 0: not known
+  private readonly knownUnder: Int32Array; // which root; empty: there is only one
   private readonly roots: number[][]; // groups above the stack, of each label set
   private readonly leaves: number[][];
   private readonly rootIds: number[];
@@ -150,7 +162,6 @@ class Places {
     this.joins = question.grouping !== "function";
     this.groupOf = groups.ofFrames(profile, question.grouping, question.applicationOnly);
     this.known = new Int32Array(profile.stacks.size);
-    this.knownUnder = new Int32Array(profile.stacks.size).fill(-1);
     this.roots = this.tagFrames(question.tagroot);
     this.leaves = this.tagFrames(question.tagleaf);
     const ids = new Map<string, number>();
@@ -160,6 +171,7 @@ class Places {
       return ids.get(key)!;
     });
     this.rootCount = ids.size;
+    this.knownUnder = new Int32Array(ids.size > 1 ? profile.stacks.size : 0);
   }
 
   private tagFrames(keys: string[]): number[][] {
@@ -187,20 +199,21 @@ class Places {
 
   private ofStack(stack: number, labels: number): number {
     const { parent, frame } = this.profile.stacks;
-    const { missing } = this;
+    const { missing, known, knownUnder } = this;
     const root = this.rootIds[labels];
+    const several = this.rootCount > 1;
     let count = 0;
     let at = stack;
-    while (at !== 0 && this.knownUnder[at] !== root) {
+    while (at !== 0 && (known[at] === 0 || (several && knownUnder[at] !== root))) {
       missing[count++] = at;
       at = parent[at];
     }
-    let node = at === 0 ? this.rootNode(labels) : this.known[at];
+    let node = at === 0 ? this.rootNode(labels) : known[at] - 1;
     for (let index = count - 1; index >= 0; index--) {
       const group = this.groupOf[frame[missing[index]]];
       if (group >= 0) node = this.under(node, group);
-      this.known[missing[index]] = node;
-      this.knownUnder[missing[index]] = root;
+      known[missing[index]] = node + 1;
+      if (several) knownUnder[missing[index]] = root;
     }
     return node;
   }

@@ -1,4 +1,4 @@
-import { stateOf } from "./origin";
+import { vmState } from "./origin";
 import type { Labels, Profile } from "./profile";
 import { sideOf, TARGET, type Comparison } from "./sides";
 
@@ -87,5 +87,5 @@ export const WAITING = 2;
 
 /** What threads did in each label set: neither of these, GC, or WAITING. */
 export function states(profile: Profile): Uint8Array {
-  return Uint8Array.from(profile.labelSets, (labels) => ({ "": 0, gc: GC, waiting: WAITING })[stateOf(labels)]);
+  return Uint8Array.from(profile.labelSets, (labels) => ({ running: 0, gc: GC, gvl: WAITING, blocked: WAITING })[vmState(labels)]);
 }

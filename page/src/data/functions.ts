@@ -11,7 +11,11 @@ export interface Row {
   baseTotal: number;
 }
 
-export function functions(tree: CallTree): Row[] {
+export function functions(tree: CallTree): readonly Row[] {
+  return (tree.rows ??= rowsOf(tree));
+}
+
+function rowsOf(tree: CallTree): Row[] {
   const after = sums(tree, tree.self, tree.total);
   const base = tree.baseSelf && tree.baseTotal && sums(tree, tree.baseSelf, tree.baseTotal);
   return tree.groups

@@ -90,31 +90,47 @@ export class GrowingProfile implements Profile {
 }
 
 /**
- * As it is now, in arrays that another thread can be given without a copy. Nodes are depth first and samples in their order, so that what is near
- * in the tree is near in memory: each question goes through all of it.
+ * As it is now, in arrays that another thread can be given without a copy. What is near in the tree is near in memory, as each question goes
+ * through all of it: where samples came in any order, nodes are put depth first and samples in their order.
  */
 export function handedOver(profile: GrowingProfile): { profile: Profile; buffers: ArrayBuffer[] } {
   const { types, frames, labelSets, windows, defaultType, sampleCount } = profile;
-  const { stacks, place } = depthFirst(profile.stacks);
-  const order = inOrder(profile.sampleNode, place);
-  const column = (from: number[]) => Int32Array.from(order, (sample) => from[sample]);
-  const sampleNode = Int32Array.from(order, (sample) => place[profile.sampleNode[sample]]);
+  const { stacks, sampleNode, order } = placed(profile);
+  const column = (from: number[]) => (order ? Int32Array.from(order, (sample) => from[sample]) : Int32Array.from(from));
   const [sampleLabels, sampleWindow] = [column(profile.sampleLabels), column(profile.sampleWindow)];
-  const values = profile.values.map((from) => Float64Array.from(order, (sample) => from[sample]));
+  const values = profile.values.map((from) => (order ? Float64Array.from(order, (sample) => from[sample]) : Float64Array.from(from)));
   return {
     profile: { types, frames, stacks, labelSets, windows, defaultType, sampleCount, sampleNode, sampleLabels, sampleWindow, values },
-    buffers: [stacks.parent, stacks.frame, sampleNode, sampleLabels, sampleWindow, ...values].map(({ buffer }) => buffer),
+    buffers: [stacks.parent, stacks.frame, sampleNode, sampleLabels, sampleWindow, ...values].map(({ buffer }) => buffer as ArrayBuffer),
   };
 }
 
+/** @returns the stacks, the samples' nodes in them, and which sample each one was; no order: samples and nodes are where they were */
+function placed({ stacks, sampleNode }: GrowingProfile): { stacks: Stacks; sampleNode: Int32Array<ArrayBuffer>; order: Int32Array | null } {
+  if (isNear(stacks)) return { stacks: withoutRoom(stacks), sampleNode: Int32Array.from(sampleNode), order: null };
+  const { stacks: moved, place } = depthFirst(stacks);
+  const order = inOrder(sampleNode, place);
+  return { stacks: moved, sampleNode: Int32Array.from(order, (sample) => place[sampleNode[sample]]), order };
+}
+
+function withoutRoom({ parent, frame, size }: Stacks): Stacks {
+  return { parent: parent.subarray(0, size), frame: frame.subarray(0, size), size };
+}
+
+const NEAR = 2 ** 16; // nodes: of each column so many are in the cache together
+const MOST_FAR = 0.01;
+
+/** Whether nearly all nodes are near their parents: then to move them takes longer than it saves. */
+function isNear({ parent, size }: Stacks): boolean {
+  let far = 0;
+  for (let node = 1; node < size; node++) if (node - parent[node] > NEAR) far++;
+  return far <= size * MOST_FAR;
+}
+
 /** @returns the stacks, and where each node of before is in them */
-function depthFirst({ parent, frame, size }: Stacks) {
-  const first = new Int32Array(size); // child; 0: none
-  const next = new Int32Array(size); // sibling; 0: none
-  for (let node = size - 1; node > 0; node--) {
-    next[node] = first[parent[node]];
-    first[parent[node]] = node;
-  }
+function depthFirst(tree: StackTree) {
+  const { parent, frame, first, size } = tree;
+  const next = tree.siblings();
   const place = new Int32Array(size);
   const stacks = { parent: new Int32Array(size), frame: new Int32Array(size), size };
   stacks.parent[0] = stacks.frame[0] = -1;

@@ -1,10 +1,11 @@
 import { GrowingProfile } from "./growing_profile";
-import { stateOf } from "./origin";
-import type { Labels, Profile } from "./profile";
+import { vmState } from "./origin";
+import type { Profile } from "./profile";
 import type { Position } from "./source";
 
 const SECONDS_APART = 60; // the last ones are windows of their own, so that a range of them can be shown
 const JOINED_AT = 150;
+const STATE_TEXTS = { running: "running", gc: "GC", gvl: "waiting for the GVL", blocked: "blocked" };
 const PATIENCE = 20; // windows of a process without a thread, until that has ended
 
 /**
@@ -68,7 +69,7 @@ export class LiveProfile {
     }
     for (const [key, position] of this.seen) if (position.pid === pid && ++position.missed > PATIENCE) this.seen.delete(key);
     for (const [thread, at] of most) {
-      const state = stateText(update.labelSets[update.sampleLabels[at]]);
+      const state = STATE_TEXTS[vmState(update.labelSets[update.sampleLabels[at]])];
       this.seen.set(`${pid} ${thread}`, { pid, thread, sample: into[at], state, missed: 0 });
     }
   }
@@ -77,11 +78,4 @@ export class LiveProfile {
     const into = this.profile.joinWindows(count);
     for (const position of this.seen.values()) position.sample = into[position.sample];
   }
-}
-
-function stateText(labels: Labels): string {
-  const state = stateOf(labels);
-  if (state === "gc") return "GC";
-  if (state === "") return "running";
-  return (labels.get("%GVL") ?? labels.get("gvl_state")) === "wait" ? "waiting for the GVL" : "blocked";
 }

@@ -5,15 +5,10 @@ export type Origin = "application" | "gem" | "ruby" | "c" | "label";
 /** What a frame is shown as: its origin, or what its thread did instead of running. */
 export type Colour = Origin | "gc" | "waiting";
 
-export const COLOURS: { colour: Colour; name: string }[] = [
-  { colour: "application", name: "application" },
-  { colour: "gem", name: "gem" },
-  { colour: "ruby", name: "Ruby's library" },
-  { colour: "c", name: "C" },
-  { colour: "gc", name: "GC" },
-  { colour: "waiting", name: "waiting" },
-  { colour: "label", name: "label" },
-];
+/** What each is called, in the order in which they are shown. */
+export const COLOURS: Record<Colour, string> = {
+  application: "application", gem: "gem", ruby: "Ruby's library", c: "C", gc: "GC", waiting: "waiting", label: "label",
+};
 
 // A gem's file is gem-name/lib/... in our profiles, and .../gems/gem-name-1.2.3/lib/... in those of others.
 const INSTALLED = /(?:^|\/)(?:bundler\/)?gems\/([^/]+?)(?:-\d[^/]*|-[0-9a-f]{12})?\//;
@@ -30,10 +25,14 @@ export function originOf({ file }: Frame): Origin {
   return LIBRARY.test(file) ? "ruby" : "application";
 }
 
-/** A state of the VM, which is a label: under our names and under those it is sent by. */
-export function stateOf(labels: Labels): "" | "gc" | "waiting" {
+/** What a thread does: it runs, its GC does, it waits for the GVL, or it is off the GVL. */
+export type VmState = "running" | "gc" | "gvl" | "blocked";
+
+/** A state of the VM is a label: under our names and under those it is sent by. */
+export function vmState(labels: Labels): VmState {
   if (labels.get("%GC") ?? labels.get("gc_phase")) return "gc";
-  return labels.get("%GVL") ?? labels.get("gvl_state") ? "waiting" : "";
+  const gvl = labels.get("%GVL") ?? labels.get("gvl_state");
+  return gvl ? (gvl === "wait" ? "gvl" : "blocked") : "running";
 }
 
 // States as frames, in profiles without labels.

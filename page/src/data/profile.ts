@@ -19,6 +19,14 @@ export interface Commit {
   dirty: boolean; // with changes that were not committed
 }
 
+/** What a file says of itself: its Ruby, its host, how often it sampled. */
+export interface Fact {
+  name: string;
+  value: string | number;
+  unit?: string; // of a number
+  joined?: "sum" | "most"; // what it is of several files; else they have each its own
+}
+
 /** One file: what it is called, and the time it is of (ns; 0: not known). */
 export interface Window {
   name: string;
@@ -26,6 +34,7 @@ export interface Window {
   duration: number;
   side: Side;
   commit?: Commit;
+  facts?: readonly Fact[];
 }
 
 /** Stacks that share their callers: a node is a frame under a parent. Parents come before their children; node 0 is the root. */

@@ -1,14 +1,27 @@
 import ReadingThread from "../decode/worker?worker&inline";
+import { CallTree, type Question } from "./call_tree";
 import type { Profile, Side } from "./profile";
+import { sandwichFrom, type Sandwich } from "./sandwich";
 
-/** To the thread that reads: a file, or that there are no more. */
-export type Order = { bytes: Uint8Array<ArrayBuffer>; name: string; side: Side } | { end: true };
-/** From it, for each file, and at the end. */
-export type Answer = { read: string } | { failed: string } | { profile: Profile; took: Record<string, number> };
+/** To the thread that reads: a file, or that there are no more; then questions. */
+export type Order = { bytes: Uint8Array<ArrayBuffer>; name: string; side: Side } | { end: true } | Asked;
+type Asked = { question: Question } | { sandwich: number };
+/** From it, for each file, at the end, and for each question. */
+export type Answer = { read: string } | { failed: string } | { profile: Profile; took: Record<string, number> } | Answered | { unanswered: string };
+type Answered = { tree: CallTree; took: number } | { sandwich: Sandwich; took: number };
 
-/** Files that become one profile, in a thread of its own. */
-export class Reading {
+/** Who answers questions while the page goes on, one at a time. */
+export interface Trees {
+  callTree(question: Question): Promise<CallTree>;
+  /** Of a group of the call tree that was asked for last. */
+  sandwich(group: number): Promise<Sandwich>;
+}
+
+/** Files that become one profile, in a thread of its own, which keeps a copy of a large one: to answer with call trees takes time. */
+export class Reading implements Trees {
   private readonly thread = new ReadingThread();
+  private asked: { resolve(answer: Answered): void; reject(error: Error): void } | null = null;
+  private broken: Error | null = null;
   private readonly whole: Promise<Profile>;
 
   constructor(read: (name: string) => void, failed: (message: string) => void) {
@@ -16,9 +29,15 @@ export class Reading {
       this.thread.onmessage = ({ data }: MessageEvent<Answer>) => {
         if ("profile" in data) resolve(measured(data));
         else if ("failed" in data) failed(data.failed);
+        else if ("tree" in data || "sandwich" in data) this.asked?.resolve(data);
+        else if ("unanswered" in data) this.asked?.reject(new Error(data.unanswered));
         else read(data.read);
       };
-      this.thread.onerror = (event) => reject(new Error(`files cannot be read: ${event.message || "the browser starts no thread"}`));
+      this.thread.onerror = (event) => {
+        this.broken = new Error(`the thread for files failed: ${event.message || "the browser starts none"}`);
+        reject(this.broken);
+        this.asked?.reject(this.broken);
+      };
     });
   }
 
@@ -29,7 +48,25 @@ export class Reading {
 
   end(): Promise<Profile> {
     this.order({ end: true });
-    return this.whole.finally(() => this.stop());
+    return this.whole;
+  }
+
+  async callTree(question: Question): Promise<CallTree> {
+    const { tree } = await this.ask<{ tree: CallTree }>({ question }, "call tree");
+    return CallTree.from(tree);
+  }
+
+  async sandwich(group: number): Promise<Sandwich> {
+    const { sandwich } = await this.ask<{ sandwich: Sandwich }>({ sandwich: group }, "callers");
+    return sandwichFrom(sandwich);
+  }
+
+  private async ask<Kind>(asked: Asked, measure: string): Promise<Answered & Kind> {
+    if (this.broken) throw this.broken;
+    this.order(asked);
+    const answer = await new Promise<Answered>((resolve, reject) => (this.asked = { resolve, reject }));
+    performance.measure(measure, { start: 0, duration: answer.took });
+    return answer as Answered & Kind;
   }
 
   stop(): void {
@@ -39,6 +76,13 @@ export class Reading {
   private order(order: Order, transfer: Transferable[] = []): void {
     this.thread.postMessage(order, transfer);
   }
+}
+
+const LARGE = 100_000; // nodes: a call tree of fewer is there at once
+
+/** Whether its call trees are to be made in the thread that has read it. */
+export function isLarge({ stacks }: Profile): boolean {
+  return stacks.size > LARGE;
 }
 
 /** For whoever measures the page: how long each step took. */

@@ -1,5 +1,4 @@
 import { CallTree } from "./call_tree";
-import { eachCall } from "./functions";
 import { StackTree } from "./stack_tree";
 
 /** Who calls a group, and what it calls: two trees whose root's only child is the group itself. */
@@ -9,28 +8,33 @@ export interface Sandwich {
 }
 
 export function sandwich(tree: CallTree, group: number): Sandwich {
-  const callers = new Builder(tree);
-  const callees = new Builder(tree);
-  eachCall(tree, (node, outermost) => {
-    if (tree.group[node] !== group || !outermost) return;
-    callers.add(callers.above(node), node, true);
-    callees.below(node);
-  });
+  const [callers, callees] = [new Builder(tree), new Builder(tree)];
+  const place = new Int32Array(tree.size); // of a node among the callees; 0: it is not below the group
+  for (let node = 1; node < tree.size; node++) {
+    const above = place[tree.parent[node]];
+    if (above === 0 && tree.group[node] !== group) continue;
+    place[node] = callees.stacks.child(above, tree.group[node]);
+    callees.add(place[node], tree.self[node], tree.baseSelf?.[node] ?? 0);
+    if (above === 0) callers.add(callers.above(node), tree.total[node], tree.baseTotal?.[node] ?? 0); // within itself it counts once
+  }
   return { callers: callers.build(), callees: callees.build() };
 }
 
+/** As another thread has made it. */
+export function sandwichFrom({ callers, callees }: Sandwich): Sandwich {
+  return { callers: CallTree.from(callers), callees: CallTree.from(callees) };
+}
+
 class Builder {
-  private readonly stacks = new StackTree();
+  readonly stacks = new StackTree();
   private readonly self: number[] = [];
   private readonly base: number[] = [];
 
   constructor(private readonly tree: CallTree) {}
 
-  /** @param whole the total of the node, else its own */
-  add(at: number, node: number, whole: boolean): void {
-    const { tree } = this;
-    this.self[at] = (this.self[at] ?? 0) + (whole ? tree.total : tree.self)[node];
-    this.base[at] = (this.base[at] ?? 0) + ((whole ? tree.baseTotal : tree.baseSelf)?.[node] ?? 0);
+  add(at: number, self: number, base: number): void {
+    this.self[at] = (this.self[at] ?? 0) + self;
+    this.base[at] = (this.base[at] ?? 0) + base;
   }
 
   /** The stack of a node, from itself to its root. */
@@ -38,16 +42,6 @@ class Builder {
     let at = 0;
     for (let one = node; one > 0; one = this.tree.parent[one]) at = this.stacks.child(at, this.tree.group[one]);
     return at;
-  }
-
-  below(node: number): void {
-    const pending: [number, number][] = [[node, 0]];
-    while (pending.length > 0) {
-      const [one, parent] = pending.pop()!;
-      const at = this.stacks.child(parent, this.tree.group[one]);
-      this.add(at, one, false);
-      for (const child of this.tree.children(one)) pending.push([child, at]);
-    }
   }
 
   build(): CallTree {

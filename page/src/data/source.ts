@@ -1,6 +1,7 @@
+import { GrowingProfile } from "./growing_profile";
 import { LiveSource } from "./live_source";
 import type { Profile, Side } from "./profile";
-import { Reading } from "./reading";
+import { isLarge, Reading, type Trees } from "./reading";
 import { get, servedLines } from "./served";
 
 interface FileEntry {
@@ -20,7 +21,8 @@ export interface Manifest {
 
 /** Who wants to know what a source has. */
 export interface Listener {
-  changed(profile: Profile): void;
+  /** Answers once it is drawn. */
+  changed(profile: Profile): void | Promise<void>;
   failed(message: string): void;
   reading(name: string): void;
 }
@@ -29,6 +31,7 @@ export interface Listener {
 export interface Source {
   manifest: Manifest;
   live?: Live;
+  trees?: Trees; // of a large profile: who makes its call trees
   start(listener: Listener): Promise<void>;
   /** Nobody listens any more. */
   stop(): void;
@@ -71,6 +74,7 @@ export async function openSource(): Promise<Source> {
 type Reader = (file: FileEntry, index: number) => Promise<Uint8Array<ArrayBuffer>>;
 
 export class FileSource implements Source {
+  trees?: Trees;
   private reading: Reading | null = null;
 
   constructor(readonly manifest: Manifest, private readonly read: Reader) {}
@@ -85,10 +89,14 @@ export class FileSource implements Source {
         failed(error instanceof Error ? error.message : String(error));
       }
     }
-    const profile = await this.reading.end().catch((error: unknown) => failed(String(error)));
-    if (!profile) return;
+    const profile = await this.reading.end().catch((error: unknown): Profile => {
+      failed(String(error));
+      return new GrowingProfile(); // nothing, which is said, too
+    });
     performance.measure("read", { start: began });
-    changed(profile);
+    if (isLarge(profile)) this.trees = this.reading;
+    else this.reading.stop();
+    await changed(profile);
     performance.measure("read and drawn", { start: began });
   }
 
@@ -119,7 +127,10 @@ async function embeddedFile(_: FileEntry, index: number): Promise<Uint8Array<Arr
 }
 
 function bytesIn(element: HTMLElement): Uint8Array<ArrayBuffer> {
-  const text = atob(element.textContent!.trim());
+  const base64 = element.textContent!.trim();
+  const { fromBase64 } = Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }; // of browsers since 2025
+  if (fromBase64) return fromBase64.call(Uint8Array, base64);
+  const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at);
   return bytes;

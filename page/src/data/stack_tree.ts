@@ -8,7 +8,7 @@ export class StackTree implements Stacks {
   parent: Int32Array;
   frame: Int32Array;
   size = 1;
-  private first: Int32Array; // a child; 0: none
+  first: Int32Array; // the child that came first; 0: none
   private slots = new Int32Array(1024); // further children; 0: a free slot
   private further = 0;
 
@@ -32,8 +32,21 @@ export class StackTree implements Stacks {
 
   /** Room for what is to come: to grow again and again takes time. */
   reserve(nodes: number, branches: number): void {
-    while (this.parent.length < nodes) this.grow();
+    if (this.parent.length < nodes) this.grow(Math.ceil(nodes));
     if (this.slots.length < branches * 2) this.rehash(2 ** Math.ceil(Math.log2(branches * 2)));
+  }
+
+  /** The next child of the same parent, of each node; 0: it is the last one. */
+  siblings(): Int32Array<ArrayBuffer> {
+    const { parent, first, size } = this;
+    const next = new Int32Array(size);
+    for (let node = size - 1; node > 0; node--) {
+      const eldest = first[parent[node]];
+      if (node === eldest) continue;
+      next[node] = next[eldest];
+      next[eldest] = node;
+    }
+    return next;
   }
 
   private furtherChild(parent: number, frame: number): number {
@@ -50,17 +63,17 @@ export class StackTree implements Stacks {
   }
 
   private add(parent: number, frame: number): number {
-    if (this.size === this.parent.length) this.grow();
+    if (this.size === this.parent.length) this.grow(this.size * 2);
     const node = this.size++;
     this.parent[node] = parent;
     this.frame[node] = frame;
     return node;
   }
 
-  private grow(): void {
-    this.parent = grown(this.parent);
-    this.frame = grown(this.frame);
-    this.first = grown(this.first);
+  private grow(length: number): void {
+    this.parent = grown(this.parent, length);
+    this.frame = grown(this.frame, length);
+    this.first = grown(this.first, length);
   }
 
   /** @param length a power of two */
@@ -77,8 +90,8 @@ export class StackTree implements Stacks {
   }
 }
 
-function grown(array: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
+function grown(array: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(length);
   larger.set(array);
   return larger;
 }

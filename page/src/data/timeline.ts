@@ -7,12 +7,27 @@ const COVERED = 0.25; // of the time from the first to the last window: else the
 const SHA_SHOWN = 7;
 const DATED = /\d{4}-?\d\d-?\d\d/; // a name that says when
 
+const SECOND = 1000; // ms
+const [MINUTE, HOUR, DAY] = [60 * SECOND, 3600 * SECOND, 86_400 * SECOND];
+/** How far apart the marks of the axis may be, in ms. */
+const APART = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500], ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND), ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR), ...[1, 2, 7, 14, 28, 91, 364].map((days) => days * DAY),
+];
+
+/** A mark of the axis of time. */
+export interface Mark {
+  at: number; // share of the width
+  text: string;
+}
+
 /** Windows in columns: by time where they follow each other, else one a snapshot, in their order. */
 export class Timeline {
   readonly columnOf: Int32Array; // of each window
   readonly titles: string[];
   readonly snapshots: boolean; // columns are files, not times
   private readonly step: number = 0; // ns of a column; 0: columns are files
+  private readonly begin: number = 0; // ns
 
   /** @param live times, even after a pause */
   constructor(profile: Profile, live: boolean) {
@@ -29,8 +44,28 @@ export class Timeline {
       const step = Math.max(typicalStep(windows.map((window) => window.duration)), (end - begin) / (MOST_COLUMNS - 1), 1);
       windows.forEach((window, index) => (this.columnOf[index] = Math.round((window.start - begin) / step)));
       this.step = step;
+      this.begin = begin;
       this.titles = Array.from({ length: Math.max(...this.columnOf) + 1 }, (_, column) => clock(begin + column * step));
     }
+  }
+
+  /** Round times of the clock on the wall, as many as there is room for; none where columns are files. */
+  marks(most: number): Mark[] {
+    const [begin, length] = [this.begin / 1e6, (this.step * this.titles.length) / 1e6];
+    if (length <= 0) return [];
+    const apart = APART.find((one) => length / one <= most) ?? length;
+    const zone = new Date(begin).getTimezoneOffset() * MINUTE;
+    const marks: Mark[] = [];
+    for (let time = Math.ceil((begin - zone) / apart) * apart + zone; time < begin + length; time += apart) {
+      const day = marks.length === 0 ? length >= DAY : (time - zone) % DAY < apart;
+      marks.push({ at: (time - begin) / length, text: markText(time, apart, day) });
+    }
+    return marks;
+  }
+
+  /** From one column's begin to another one's end, in ns; 0: columns are files. */
+  length([from, to]: [number, number]): number {
+    return this.step * (to - from + 1);
   }
 
   /** Columns of the last seconds; null where none is asked for, or no times are known. */
@@ -73,10 +108,29 @@ function typicalStep(durations: number[]): number {
   return sorted[sorted.length >> 1] ?? 0;
 }
 
-function clock(ns: number): string {
-  const pad = (number: number) => String(number).padStart(2, "0");
+export function clock(ns: number): string {
   const time = new Date(ns / 1e6);
-  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}`;
+  return `${dayOf(time)} ${hourOf(time)}:${pad(time.getSeconds())}`;
+}
+
+/** As exact as the distance to the next one asks for. @param day it is the first one of a day */
+function markText(ms: number, apart: number, day: boolean): string {
+  const time = new Date(ms);
+  if (apart >= DAY || (day && apart >= HOUR)) return dayOf(time);
+  const seconds = apart < SECOND ? (time.getSeconds() + time.getMilliseconds() / 1000).toFixed(3).padStart(6, "0") : pad(time.getSeconds());
+  return `${day ? `${dayOf(time)} ` : ""}${hourOf(time)}${apart < MINUTE ? `:${seconds}` : ""}`;
+}
+
+function dayOf(time: Date): string {
+  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())}`;
+}
+
+function hourOf(time: Date): string {
+  return `${pad(time.getHours())}:${pad(time.getMinutes())}`;
+}
+
+function pad(number: number): string {
+  return String(number).padStart(2, "0");
 }
 
 export interface HeatRow {

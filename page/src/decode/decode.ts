@@ -4,6 +4,9 @@ import { decodeCollapsed, looksCollapsed } from "./collapsed";
 import { decodeJson } from "./json";
 import { decodePprof } from "./pprof";
 
+const GZIP_LEAST = 18; // bytes of a gzip file
+const GZIP_TYPICAL = 64; // times as large is what is in one; more is believed when it comes
+
 /** Adds a file to the profile. What is in it decides what it is, not its name. @param unpacked when it is about to be decoded */
 export async function decode(bytes: Uint8Array, name: string, side: Side, profile: GrowingProfile, unpacked: () => void = () => {}): Promise<void> {
   const before = profile.sampleCount;
@@ -21,12 +24,37 @@ export async function decode(bytes: Uint8Array, name: string, side: Side, profil
 
 async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const { writable, readable } = new DecompressionStream("gzip");
+  const writer = writable.getWriter();
+  // At once: a Blob, or a Response, would take it through another process.
+  const written = writer.write(bytes as BufferSource).then(() => writer.close());
   try {
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    const [unpacked] = await Promise.all([joined(readable.getReader(), said(bytes)), written]);
+    return unpacked;
   } catch {
     throw new Error("not a whole gzip file");
   }
+}
+
+/** How long a gzip file says that its content is: its last four bytes, if that can be. */
+function said(bytes: Uint8Array): number {
+  const length = bytes.length < GZIP_LEAST ? 0 : new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4).getUint32(0, true);
+  return Math.min(length, bytes.length * GZIP_TYPICAL);
+}
+
+async function joined(reader: ReadableStreamDefaultReader<Uint8Array>, expected: number): Promise<Uint8Array> {
+  let all = new Uint8Array(expected);
+  let length = 0;
+  for (let { value } = await reader.read(); value; { value } = await reader.read()) {
+    if (length + value.length > all.length) {
+      const larger = new Uint8Array((length + value.length) * 2);
+      larger.set(all.subarray(0, length));
+      all = larger;
+    }
+    all.set(value, length);
+    length += value.length;
+  }
+  return all.subarray(0, length);
 }
 
 function isObject(bytes: Uint8Array): boolean {

@@ -1,5 +1,6 @@
+import { factsOf } from "../data/about";
 import type { GrowingProfile } from "../data/growing_profile";
-import type { Commit, Side } from "../data/profile";
+import type { Commit, Fact, Side } from "../data/profile";
 
 type JsonFrame = [string, string, number?];
 type JsonSample = [(number | JsonFrame)[], number, number?, number?];
@@ -15,7 +16,20 @@ interface Data {
   label_sets?: Record<string, unknown>[];
   values?: Record<string, number[]>;
   units?: Record<string, string>;
-  meta?: { git?: { sha?: string; subject?: string; committed_at?: string; dirty?: boolean } };
+  meta?: { git?: Git; labels?: Record<string, unknown> } & Record<string, unknown>;
+  frequency?: unknown;
+  sampling_count?: unknown;
+  detected_thread_count?: unknown;
+  user_ns?: unknown;
+  sys_ns?: unknown;
+  maxrss_mb?: unknown;
+}
+interface Git {
+  sha?: string;
+  branch?: string;
+  subject?: string;
+  committed_at?: string;
+  dirty?: boolean;
 }
 
 export function decodeJson(text: string, name: string, side: Side, profile: GrowingProfile): void {
@@ -28,7 +42,7 @@ export function decodeJson(text: string, name: string, side: Side, profile: Grow
   const weights = profile.type(weight, unit(weight));
   const columns = others.map(([type, column]) => [profile.type(type, unit(type)), column] as const);
   profile.defaultType ||= weight;
-  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side, commit: commitOf(data) });
+  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side, commit: commitOf(data), facts: facts(data) });
 
   const frameIds = data.frames?.map((frame) => frameId(frame, profile));
   const labelsOf = memoizedLabels(data.label_sets ?? [], profile);
@@ -50,6 +64,20 @@ function commitOf({ meta }: Data): Commit | undefined {
   const git = meta?.git;
   if (!git?.sha) return undefined;
   return { sha: String(git.sha), subject: String(git.subject ?? ""), time: Date.parse(String(git.committed_at)), dirty: git.dirty === true };
+}
+
+function facts(data: Data): Fact[] {
+  const { meta = {}, frequency, sampling_count, detected_thread_count, user_ns, sys_ns, maxrss_mb } = data;
+  const { command, ruby_version, hostname, pid, attached_to, rperf_push_version, rperf_version, git, labels } = meta;
+  return factsOf([
+    ["command", Array.isArray(command) ? command.join(" ") : command],
+    ["Ruby", ruby_version], ["host", hostname], ["process", typeof pid === "number" ? String(pid) : undefined],
+    ["process", typeof attached_to === "number" ? String(attached_to) : undefined],
+    ["mode", [data.mode ?? []].flat().join("+")], ["frequency", frequency, "Hz"], ["samples", sampling_count, "count", "sum"], ["threads", detected_thread_count, "count", "most"],
+    ["CPU time", Number(user_ns) + Number(sys_ns ?? 0), "nanoseconds", "sum"], ["memory", Number(maxrss_mb) * 2 ** 20, "bytes", "most"],
+    ["branch", git?.branch], ...Object.entries(labels ?? {}).map(([key, value]): [string, unknown] => [key, value]),
+    ["by", rperf_push_version === undefined ? rperf_version && `rperf ${String(rperf_version)}` : `rperf-push ${String(rperf_push_version)}`],
+  ]);
 }
 
 function frameId([file, name, line]: JsonFrame, profile: GrowingProfile): number {

@@ -1,10 +1,11 @@
 import { PbfReader } from "pbf";
 import type { GrowingProfile } from "../data/growing_profile";
 import type { Side } from "../data/profile";
+import { pprofFacts } from "./pprof_facts";
 import { Samples } from "./pprof_samples";
 
 /** Numbers of profile.proto's fields. */
-const PROFILE = { sampleType: 1, sample: 2, mapping: 3, location: 4, function: 5, string: 6, time: 9, duration: 10, default: 14 };
+const PROFILE = { sampleType: 1, sample: 2, mapping: 3, location: 4, function: 5, string: 6, time: 9, duration: 10, periodType: 11, period: 12, comment: 13, default: 14 };
 
 export interface Location {
   id: number;
@@ -28,6 +29,9 @@ export class Tables {
   samples: number[] = []; // begin, end, begin, end ...
   time = 0;
   duration = 0;
+  period = 0;
+  periodType = { type: 0, unit: 0 };
+  comments: number[] = [];
   defaultType = 0;
 }
 
@@ -40,18 +44,13 @@ export function decodePprof(bytes: Uint8Array, name: string, side: Side, profile
   const columns = tables.types.map(({ type, unit }) => profile.type(text(type), text(unit)));
   const last = tables.types[tables.types.length - 1];
   profile.defaultType ||= text(tables.defaultType) || text(last.type);
-  const window = profile.addWindow({ name, start: tables.time, duration: tables.duration, side });
-  new Samples(tables, profile, columns, window).read(bytes);
+  const window = profile.addWindow({ name, start: tables.time, duration: tables.duration, side, facts: pprofFacts(tables, text) });
+  new Samples(tables, profile, columns, window, bytes).read();
 }
 
 function readTables(tag: number, tables: Tables, pbf: PbfReader): void {
   switch (tag) {
-    case PROFILE.sampleType:
-      tables.types.push(pbf.readMessage((field, type, at) => {
-        if (field === 1) type.type = at.readVarint();
-        else if (field === 2) type.unit = at.readVarint();
-      }, { type: 0, unit: 0 }));
-      break;
+    case PROFILE.sampleType: tables.types.push(readType(pbf)); break;
     case PROFILE.sample: {
       const end = pbf.readVarint() + pbf.pos;
       if (end > pbf.length) throw new Error("cut short");
@@ -80,8 +79,21 @@ function readTables(tag: number, tables: Tables, pbf: PbfReader): void {
     case PROFILE.string: tables.strings.push(pbf.readString()); break;
     case PROFILE.time: tables.time = pbf.readVarint(true); break;
     case PROFILE.duration: tables.duration = pbf.readVarint(true); break;
+    case PROFILE.periodType: tables.periodType = readType(pbf); break;
+    case PROFILE.period: tables.period = pbf.readVarint(true); break;
+    case PROFILE.comment:
+      if (pbf.type === 2) pbf.readPackedVarint(tables.comments);
+      else tables.comments.push(pbf.readVarint());
+      break;
     case PROFILE.default: tables.defaultType = pbf.readVarint(); break;
   }
+}
+
+function readType(pbf: PbfReader): { type: number; unit: number } {
+  return pbf.readMessage((field, type, at) => {
+    if (field === 1) type.type = at.readVarint();
+    else if (field === 2) type.unit = at.readVarint();
+  }, { type: 0, unit: 0 });
 }
 
 function readLocation(pbf: PbfReader): Location {

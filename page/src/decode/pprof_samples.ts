@@ -6,18 +6,24 @@ import type { Location, Tables } from "./pprof";
 
 /** Numbers of profile.proto's fields. */
 const SAMPLE = { location: 1, value: 2, label: 3 };
-const BYTES_OF_NODE = 8; // of a large file
+const BYTES_OF_NODE = 6; // of a large file, or more: room that is not used costs nothing
+const PACKED = 2; // how fields are written
+const MORE = 0x80; // set in every byte of a number but its last
+const LOW = 0x7f;
 const LABEL = { key: 1, text: 2, number: 3 };
 
 /**
- * The samples of a pprof: nearly all of its bytes. What neighbours share of their stacks is looked up once, and no sample makes objects of its own.
+ * The samples of a pprof: nearly all of its bytes. What neighbours share of their stacks is neither read nor looked up again, and no sample makes
+ * objects of its own.
  */
 export class Samples {
   private readonly frames: Frames;
   private readonly labels: LabelSets;
-  // The stack of the sample before, the outermost location first: neighbours share most of theirs.
-  private readonly before: number[] = [];
-  private readonly nodes: number[] = [];
+  private readonly pbf: PbfReader;
+  private readonly nodes: number[] = []; // of the sample before, after each of its locations, the outermost first
+  // Where the locations of the sample before are, packed: its innermost first. Empty: it had them in another way.
+  private from = 0;
+  private to = 0;
   // Of the sample that is being read.
   private readonly stack: number[] = []; // locations, the innermost first
   private readonly values: number[] = [];
@@ -27,49 +33,100 @@ export class Samples {
     private readonly profile: GrowingProfile,
     private readonly columns: number[],
     private readonly window: number,
+    private readonly bytes: Uint8Array,
   ) {
+    this.pbf = new PbfReader(bytes);
     this.frames = new Frames(tables, profile);
     this.labels = new LabelSets(tables.strings, profile);
   }
 
-  read(bytes: Uint8Array): void {
-    const pbf = new PbfReader(bytes);
+  read(): void {
+    const { pbf } = this;
     const { samples } = this.tables;
     const { stacks } = this.profile;
-    stacks.reserve(stacks.size + bytes.length / BYTES_OF_NODE, samples.length / 2);
+    stacks.reserve(stacks.size + this.bytes.length / BYTES_OF_NODE, samples.length / 2);
     for (let at = 0; at < samples.length; at += 2) {
       pbf.pos = samples[at];
-      this.readSample(pbf, samples[at + 1]);
+      this.readSample(samples[at + 1]);
     }
   }
 
-  private readSample(pbf: PbfReader, end: number): void {
-    const { stack, values, labels, columns, profile } = this;
+  private readSample(end: number): void {
+    const { pbf, stack, values, labels, columns, profile } = this;
     stack.length = values.length = 0;
     let set = 0;
+    let [from, to] = [0, 0];
     for (let field = pbf.nextField(end); field; field = pbf.nextField(end)) {
-      if (field === SAMPLE.location) readNumbers(pbf, stack);
-      else if (field === SAMPLE.value) readNumbers(pbf, values);
+      if (field === SAMPLE.location && pbf.type === PACKED && to === 0 && stack.length === 0) {
+        to = pbf.readVarint() + pbf.pos;
+        from = pbf.pos;
+        if (to > end) throw new Error("cut short");
+        pbf.pos = to;
+      } else if (field === SAMPLE.location) {
+        const { pos, type } = pbf;
+        this.readStack(from, to); // what was packed before these
+        from = to = 0;
+        [pbf.pos, pbf.type] = [pos, type];
+        readNumbers(pbf, stack);
+      } else if (field === SAMPLE.value) readNumbers(pbf, values);
       else if (field === SAMPLE.label) set = labels.with(set, pbf);
     }
-    const sample = profile.addSample(this.node(), labels.id(set), this.window);
+    const sample = profile.addSample(to > 0 ? this.packedNode(from, to) : this.node(0), labels.id(set), this.window);
+    [this.from, this.to] = [from, to];
     for (let index = 0; index < columns.length; index++) profile.values[columns[index]][sample] = values[index] ?? 0;
   }
 
-  private node(): number {
-    const { stack, before, nodes, frames } = this;
-    const { stacks } = this.profile;
+  /** The node of locations that stand between two places: those that are the last bytes of the sample before, too, are known. */
+  private packedNode(from: number, to: number): number {
+    const { bytes } = this;
     let depth = 0;
-    for (let at = stack.length - 1; at >= 0 && stack[at] === before[depth]; at--) depth++;
+    let at = to;
+    let before = this.to;
+    const least = Math.max(from, to - (this.to - this.from));
+    while (at > least && bytes[at - 1] === bytes[before - 1]) {
+      at--;
+      before--;
+      if (bytes[at] < MORE) depth++;
+    }
+    const whole = (at === from || bytes[at - 1] < MORE) && (before === this.from || bytes[before - 1] < MORE);
+    if (!whole) { // the first of these bytes are the end of numbers that differ
+      depth--;
+      while (bytes[at++] >= MORE);
+    }
+    this.readStack(from, at);
+    return this.node(depth);
+  }
+
+  private readStack(from: number, to: number): void {
+    const { bytes, stack, pbf } = this;
+    if (to > from && bytes[to - 1] >= MORE) throw new Error("cut short");
+    for (let at = from; at < to; ) {
+      const byte = bytes[at];
+      if (byte < MORE) {
+        stack.push(byte);
+        at++;
+      } else if (bytes[at + 1] < MORE) {
+        stack.push((byte & LOW) | (bytes[at + 1] << 7));
+        at += 2;
+      } else {
+        pbf.pos = at;
+        stack.push(pbf.readVarint(true));
+        at = pbf.pos;
+      }
+    }
+  }
+
+  /** @param depth how many locations it shares with the sample before; `stack` has the others */
+  private node(depth: number): number {
+    const { stack, nodes, frames } = this;
+    const { stacks } = this.profile;
     let node = depth > 0 ? nodes[depth - 1] : 0;
-    for (let at = stack.length - 1 - depth; at >= 0; at--, depth++) {
+    for (let at = stack.length - 1; at >= 0; at--, depth++) {
       const frame = frames.only(stack[at]);
       if (frame >= 0) node = stacks.child(node, frame);
       else for (const one of frames.several(stack[at])) node = stacks.child(node, one);
-      before[depth] = stack[at];
       nodes[depth] = node;
     }
-    before.length = depth;
     return node;
   }
 }
@@ -122,7 +179,7 @@ class LabelSets {
   private readonly sets = new StackTree();
   private readonly labels: { name: string; value: string }[] = [];
   private readonly texts = new Map<number, number>(); // key and text of a label, as one number
-  private readonly others = new Map<string, number>();
+  private readonly numbers: Map<number, number>[] = []; // of each key
   private readonly ids: number[] = []; // of the sets that samples have
 
   constructor(private readonly strings: string[], private readonly profile: GrowingProfile) {}
@@ -149,11 +206,11 @@ class LabelSets {
   }
 
   private counted(name: number, number: number): number {
-    const key = `${name} ${number}`;
-    return this.others.get(key) ?? this.added(this.others, key, name, String(number));
+    const known = (this.numbers[name] ??= new Map<number, number>());
+    return known.get(number) ?? this.added(known, number, name, String(number));
   }
 
-  private added<Key>(to: Map<Key, number>, key: Key, name: number, value: string): number {
+  private added(to: Map<number, number>, key: number, name: number, value: string): number {
     const label = this.labels.push({ name: this.strings[name] ?? "", value }) - 1;
     to.set(key, label);
     return label;

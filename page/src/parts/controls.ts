@@ -135,5 +135,5 @@ function ignorable(values: (string | null)[], box: (value: string | null) => HTM
 
 /** The state without filters. */
 export const CLEARED: Partial<State> = {
-  search: "", focus: "", ignore: "", tagfocus: "", tagignore: [], only: [], tagroot: [], tagleaf: [], range: "", zoom: [], application: false,
+  search: "", focus: "", ignore: "", tagfocus: "", tagignore: [], only: [], tagroot: [], tagleaf: [], range: "", zoom: [], span: "", application: false,
 };

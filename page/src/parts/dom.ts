@@ -14,11 +14,21 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
   return element;
 }
 
+/** The browser's own: it enlarges, goes back, and so on. */
+export function isShortcut({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey;
+}
+
 /** Other content; what has the focus keeps it, by its name. */
 export function replaceContent(holder: HTMLElement, content: Node[]): void {
   const focused = holder.contains(document.activeElement) && document.activeElement?.getAttribute("name");
   holder.replaceChildren(...content);
   if (focused) [...holder.querySelectorAll<HTMLElement>("[name]")].find((one) => one.getAttribute("name") === focused)?.focus();
+}
+
+/** What colours mean. */
+export function legend(entries: readonly (readonly [colour: string, text: string])[]): HTMLUListElement {
+  return h("ul", { class: "legend" }, entries.map(([colour, text]) => h("li", { "data-colour": colour }, h("span", { class: `swatch ${colour}` }), text)));
 }
 
 /** Boxes to tick, behind a button. */
@@ -32,11 +42,13 @@ export function menu(title: string, content: () => Child[]): HTMLDetailsElement 
     details.querySelector("summary")!.focus();
     event.stopPropagation();
   });
-  document.addEventListener("pointerdown", (event) => {
-    if (!details.contains(event.target as Node)) details.open = false;
-  });
   return details;
 }
+
+// One for all menus: those that are gone need none.
+document.addEventListener("pointerdown", (event) => {
+  for (const one of document.querySelectorAll<HTMLDetailsElement>(".menu-holder[open]")) if (!one.contains(event.target as Node)) one.open = false;
+});
 
 export function checkbox(text: string, checked: boolean, change: (checked: boolean) => void): HTMLLabelElement {
   const input = h("input", { type: "checkbox", name: text, checked, onchange: () => change(input.checked) });

@@ -5,13 +5,15 @@ const STEPS: Record<string, [number, string][]> = {
 };
 const SMALLEST: Record<string, string> = { nanoseconds: "ns", microseconds: "µs", bytes: "B", count: "" };
 
+/** By how many digits follow the point: to make one takes longer than to use it a hundred times, and each box of a graph has numbers. */
+const FORMATS = [0, 1, 2].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+
 /** "1.23 s", "4,096 samples" */
 export function quantity(amount: number, unit: string): string {
   const step = STEPS[unit]?.find(([size]) => Math.abs(amount) >= size);
   const number = step ? amount / step[0] : amount;
   const digits = step ? (Math.abs(number) >= 100 ? 0 : Math.abs(number) >= 10 ? 1 : 2) : 0;
-  const text = number.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return `${text} ${step?.[1] ?? SMALLEST[unit] ?? unit}`.trimEnd();
+  return `${FORMATS[digits].format(number)} ${step?.[1] ?? SMALLEST[unit] ?? unit}`.trimEnd();
 }
 
 export function percent(part: number, whole: number): string {

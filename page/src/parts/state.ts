@@ -19,6 +19,7 @@ export interface State {
   group: Grouping;
   application: boolean;
   zoom: string[]; // the path of the frame
+  span: string; // "FROM-TO", shares of the width: what is seen of the flame graph instead
   method: string; // JSON of [name, file]: in callers and source
   range: string; // "FROM-TO": columns of the timeline
   last: string; // seconds; empty: all
@@ -34,13 +35,19 @@ export interface State {
 
 export const INITIAL: State = {
   view: "flame", value: "", icicle: false, search: "", focus: "", ignore: "", tagfocus: "", tagignore: [], only: [], tagroot: [], tagleaf: [],
-  group: "function", application: false, zoom: [], method: "", range: "", last: "", rows: "", compare: "", key: "", base: "", target: "",
+  group: "function", application: false, zoom: [], span: "", method: "", range: "", last: "", rows: "", compare: "", key: "", base: "", target: "",
   absolute: false, sort: "", theme: "",
 };
 
 const CHOICES: Partial<Record<keyof State, readonly string[]>> = {
   view: VIEWS, group: GROUPINGS, compare: ["", "side", "range", "label"], theme: ["", "light", "dark"],
 };
+
+/** What decides which boxes there are, and how wide: a part of the width is of one such tree only. */
+const SHAPES: readonly (keyof State)[] = [
+  "value", "focus", "ignore", "tagfocus", "tagignore", "only", "tagroot", "tagleaf", "group", "application", "range", "last", "compare", "key", "base",
+  "target", "absolute",
+];
 
 /** Only what differs from the initial state. */
 export function toAddress(state: State): string {
@@ -87,10 +94,12 @@ export class Store {
     if (toAddress(this.state) !== before) this.changed();
   }
 
-  /** @param step whether "back" comes back to what was shown before */
+  /** Another tree is seen in all its width. @param step whether "back" comes back to what was shown before */
   set(change: Partial<State>, step = false): void {
     const before = toAddress(this.state);
-    this.state = { ...this.state, ...change };
+    const next = { ...this.state, ...change };
+    const reshaped = SHAPES.some((name) => String(next[name]) !== String(this.state[name]));
+    this.state = reshaped && !("span" in change) ? { ...next, span: "" } : next;
     const address = toAddress(this.state);
     if (address === before) return;
     history[step ? "pushState" : "replaceState"](null, "", `#${address}`);

@@ -5,6 +5,7 @@ export interface Column<Row> {
   title: string;
   value(row: Row): number | string; // what it is sorted by
   text?(row: Row): string;
+  share?(row: Row): number; // of all: drawn as a bar, too
   cell?(row: Row): Node;
 }
 
@@ -18,15 +19,16 @@ export function sortedTable<Row>(options: {
   sort: string;
   first: string; // the column that it is sorted by to begin with
   sortBy(sort: string): void;
+  most?: number; // rows that are shown at first: a browser lays out some thousand in a second
 }): HTMLElement {
-  const { rows, columns, sort } = options;
+  const { rows, columns, sort, most = MOST_ROWS } = options;
   const reversed = sort.startsWith("-");
   const by = columns.find((column) => column.key === sort.replace(/^-/, "")) ?? columns.find((column) => column.key === options.first)!;
   const sorted = [...rows].sort((a, b) => (reversed ? -1 : 1) * order(by.value(a), by.value(b)));
   const body = h("tbody", {});
   const show = (count: number) => body.replaceChildren(...sorted.slice(0, count).map((row) => line(row, columns)));
-  show(MOST_ROWS);
-  const more = rows.length > MOST_ROWS && h("button", { onclick: () => { show(rows.length); (more as HTMLElement).remove(); } }, `Show all ${rows.length} rows`);
+  show(most);
+  const more = rows.length > most && h("button", { onclick: () => { show(rows.length); (more as HTMLElement).remove(); } }, `Show all ${rows.length} rows`);
   const heads = columns.map((column) => {
     const direction = column !== by ? null : (typeof column.value(rows[0] ?? ({} as Row)) === "number") !== reversed ? "descending" : "ascending";
     const next = column === by && !reversed ? `-${column.key}` : column.key;
@@ -46,6 +48,11 @@ function line<Row>(row: Row, columns: Column<Row>[]): HTMLTableRowElement {
   return h("tr", {}, columns.map((column) => {
     if (column.cell) return h("td", {}, column.cell(row));
     const value = column.value(row);
-    return h("td", { class: typeof value === "number" ? "number" : null }, column.text?.(row) ?? String(value));
+    const cell = h("td", { class: typeof value === "number" ? "number" : null }, column.text?.(row) ?? String(value));
+    if (column.share) {
+      cell.classList.add("share");
+      cell.style.setProperty("--share", `${Math.min(Math.max(column.share(row) * 100, 0), 100) || 0}%`);
+    }
+    return cell;
   }));
 }

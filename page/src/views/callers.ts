@@ -1,30 +1,22 @@
 import type { CallTree } from "../data/call_tree";
-import { functions, type Row } from "../data/functions";
+import type { Row } from "../data/functions";
 import type { Group } from "../data/grouping";
-import { sandwich } from "../data/sandwich";
-import { pair } from "../model";
 import { h } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
 import { flameGraph } from "./flame_graph";
 import type { Shown } from "./view";
 
-/** The function that the state names, or else the one with the most of its own. */
-export function chosen(tree: CallTree, method: string): Row | undefined {
-  const rows = functions(tree);
-  const named = pair(method);
-  const found = named && rows.find(({ group }) => group.name === named[0] && group.file === (named[1] ?? ""));
-  return found ?? rows.sort((a, b) => b.self - a.self)[0];
-}
+const MOST_NEAR = 100; // rows of each table
 
 export function callersView(shown: Shown): HTMLElement {
   const { model, state, store, width, say } = shown;
   const tree = model.callTree(state);
   const { unit } = model.type(state);
-  const row = chosen(tree, state.method);
+  const row = model.chosen(state);
   if (!row) return h("p", {}, "Nothing is left by the filters.");
 
-  const { callers, callees } = sandwich(tree, row.id);
+  const { callers, callees } = model.sandwich(state, row.id);
   const choose = (name: string, file: string) => store.set({ method: JSON.stringify([name, file]) }, true);
   const graph = (one: CallTree, icicle: boolean, label: string) => flameGraph({
     tree: one, unit, width, icicle, zoom: one.children(0)[0] ?? 0, whole: tree.total[0], search: null, label, hovered: say,
@@ -57,12 +49,12 @@ function neighbours(caption: string, end: string, tree: CallTree, row: Row, { mo
   near.push({ group: null, name: end, amount: tree.self[node], base: tree.baseSelf?.[node] ?? 0 });
   const columns: Column<Neighbour>[] = [
     { key: "total", title: "Total", value: ({ amount }) => amount, text: ({ amount }) => quantity(amount, unit) },
-    { key: "share", title: "Of it", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, row.total) },
+    { key: "share", title: "Of it", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, row.total), share: ({ amount }) => amount / row.total },
     { key: "name", title: "Name", value: ({ name }) => name, cell: nameCell },
   ];
   if (tree.baseTotal) columns.splice(1, 0, { key: "change", title: "Change", value: ({ amount, base }) => amount - base, text: ({ amount, base }) => change(amount - base, unit) });
   return sortedTable({
-    caption, rows: near.filter(({ amount, base }) => amount !== 0 || base !== 0), columns, sort: state.sort, first: "total", sortBy: (sort) => store.set({ sort }),
+    most: MOST_NEAR, caption, rows: near.filter(({ amount, base }) => amount !== 0 || base !== 0), columns, sort: state.sort, first: "total", sortBy: (sort) => store.set({ sort }),
   });
 
   function nameCell({ group, name }: Neighbour): HTMLElement {

@@ -1,28 +1,35 @@
+import { parsePart, partOf, type Part } from "../data/boxes";
 import { COLOURS } from "../data/origin";
 import { matched } from "../data/search";
 import { pattern } from "../model";
-import { h } from "../parts/dom";
+import { h, legend } from "../parts/dom";
 import { percent, quantity } from "../parts/numbers";
 import { flameGraph } from "./flame_graph";
+import { Minimap } from "./minimap";
 import type { Shown } from "./view";
+
+const COMPARED = [["grown", "grown"], ["same", "as before"], ["shrunk", "shrunk"]] as const;
 
 export function flameView({ model, state, store, width, say }: Shown): HTMLElement {
   const tree = model.callTree(state);
   const { unit } = model.type(state);
-  const zoom = tree.find(state.zoom);
+  const part = parsePart(state.span);
+  const zoom = part ? 0 : tree.find(state.zoom);
   const search = pattern(state.search, "i");
   const graph = flameGraph({
-    tree, unit, width, zoom, search, icicle: state.icicle, whole: tree.total[0],
+    tree, unit, width, zoom, search, part: part ?? undefined, icicle: state.icicle, whole: tree.total[0],
     label: `${state.icicle ? "Icicle" : "Flame"} graph of ${quantity(tree.total[0], unit)}. Arrow keys move, Enter zooms; the table and the tree say the same.`,
     clicked: (node) => {
-      store.set({ zoom: tree.path(node) }, true);
+      store.set({ zoom: tree.path(node), span: "" }, true);
       document.querySelector<HTMLElement>(".flame")?.focus();
     },
     hovered: say,
   });
   say(`${quantity(tree.total[0], unit)} of ${model.type(state).name} in all. ? lists the keys.`);
-  return h("div", {}, h("div", { class: "above" }, legend(tree.baseTotal !== null), search && found(search), zoom !== 0 &&
-    h("button", { onclick: () => store.set({ zoom: [] }, true) }, "Reset zoom"), zoom !== 0 && methodButtons()), graph);
+  const map = Minimap.of({ tree, width, icicle: state.icicle, search });
+  map.show(part ?? partOf(tree, zoom), graph, (seen) => store.set({ span: spanText(seen), zoom: [] }));
+  return h("div", {}, h("div", { class: "above" }, legend(tree.baseTotal ? COMPARED : Object.entries(COLOURS)), search && found(search), (zoom !== 0 || part) &&
+    h("button", { onclick: () => store.set({ zoom: [], span: "" }, true) }, "Reset zoom"), zoom !== 0 && methodButtons()), map.element, graph);
 
   function found(search: RegExp) {
     const amount = matched(tree, search);
@@ -37,9 +44,7 @@ export function flameView({ model, state, store, width, say }: Shown): HTMLEleme
   }
 }
 
-function legend(compared: boolean): HTMLElement {
-  const keys = compared
-    ? [["grown", "grown"], ["same", "as before"], ["shrunk", "shrunk"]]
-    : COLOURS.map(({ colour, name }) => [colour, name]);
-  return h("ul", { class: "legend" }, keys.map(([key, name]) => h("li", {}, h("span", { class: `swatch ${key}` }), name)));
+/** As it stands in an address; empty: all. */
+function spanText([from, to]: Part): string {
+  return from <= 0 && to >= 1 ? "" : `${Number(from.toFixed(6))}-${Number(to.toFixed(6))}`;
 }

@@ -1,20 +1,11 @@
 import flamegraph from "d3-flame-graph";
 import { select } from "d3-selection";
+import { boxesBelow, inOrder, type Box, type Part } from "../data/boxes";
 import type { CallTree } from "../data/call_tree";
-import { h } from "../parts/dom";
+import { h, isShortcut } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 
-const MOST_BOXES = 3000; // what SVG shows without a wait
-const BOX_HEIGHT = 18;
-
-/** A box: a node of the call tree. What is too narrow to be seen is no box until somebody comes closer. */
-interface Box {
-  name: string;
-  value: number;
-  children: Box[];
-  node: number;
-  fade?: boolean;
-}
+export const BOX_HEIGHT = 18;
 
 export interface GraphOptions {
   tree: CallTree;
@@ -22,6 +13,7 @@ export interface GraphOptions {
   width: number;
   icicle: boolean;
   zoom: number; // the node that fills the width
+  part?: Part; // of that node: what is seen
   whole: number; // what shares are of
   search: RegExp | null;
   label: string;
@@ -32,14 +24,14 @@ export interface GraphOptions {
 export function flameGraph(options: GraphOptions): HTMLElement {
   const { tree, zoom } = options;
   const holder = h("div", { class: "flame", role: "img", tabindex: 0, "aria-label": options.label });
-  const root = withCallers(tree, zoom, boxesBelow(tree, zoom, options.width));
+  const root = withCallers(tree, zoom, boxesBelow(tree, zoom, options.width, options.part));
   const graph = flamegraph<Box>()
     .width(options.width)
     .cellHeight(BOX_HEIGHT)
     .inverted(options.icicle)
     .transitionDuration(0)
     .resetHeightOnZoom(true)
-    .sort((a, b) => b.data.value - a.data.value || (a.data.name < b.data.name ? -1 : 1))
+    .sort((a, b) => inOrder(a.data, b.data))
     .label(({ data }) => describe(data.node, options))
     .color(({ data }) => colour(data.node, options))
     .onHover(({ data }) => options.hovered(describe(data.node, options)))
@@ -51,36 +43,32 @@ export function flameGraph(options: GraphOptions): HTMLElement {
   return holder;
 }
 
-/** Boxes of at least a pixel, or as wide as it takes for them not to be too many. */
-function boxesBelow(tree: CallTree, zoom: number, width: number): Box {
-  const whole = tree.weight(zoom);
-  for (let pixels = 1; ; pixels *= 2) {
-    const smallest = (whole * pixels) / width;
-    const top: Box = { name: tree.name(zoom), value: whole, children: [], node: zoom };
-    const pending = [top];
-    let count = 0;
-    while (pending.length > 0 && count <= MOST_BOXES) {
-      const box = pending.pop()!;
-      count++;
-      for (const node of tree.children(box.node)) {
-        const value = tree.weight(node);
-        if (value < smallest || value <= 0) continue;
-        const child: Box = { name: tree.name(node), value, children: [], node };
-        box.children.push(child);
-        pending.push(child);
-      }
-    }
-    if (count <= MOST_BOXES) return top;
-  }
-}
-
 function withCallers(tree: CallTree, zoom: number, top: Box): Box {
   let root = top;
   for (let node = zoom; node > 0; node = tree.parent[node]) {
     const caller = tree.parent[node];
-    root = { name: tree.name(caller), value: top.value, children: [root], node: caller, fade: true };
+    root = { ...top, name: tree.name(caller), children: [root], node: caller, fade: true };
   }
   return root;
+}
+
+const LEAST_HEIGHT = 240; // of what is seen of a graph: less is no help on a low screen
+const BELOW = 48; // the line at the bottom
+
+/** To be called when it is on the page: the root is seen, whatever the depth; what is beyond is scrolled to. */
+export function fitIn(panel: HTMLElement, icicle: boolean, before: number | null): void {
+  for (const graph of panel.querySelectorAll<HTMLElement>(".flame")) {
+    const top = graph.getBoundingClientRect().top + scrollY;
+    graph.style.maxHeight = `${Math.max(Math.floor(innerHeight - top - BELOW), LEAST_HEIGHT)}px`;
+    graph.scrollTop = icicle ? before ?? 0 : graph.scrollHeight - graph.clientHeight - (before ?? 0);
+    graph.dispatchEvent(new Event("scroll")); // also where it stays where it is: what is seen of it is known now
+  }
+}
+
+/** How far it is scrolled away from the root. */
+export function scrolledBy(panel: HTMLElement, icicle: boolean): number | null {
+  const graph = panel.querySelector<HTMLElement>(".flame");
+  return graph && (icicle ? graph.scrollTop : graph.scrollHeight - graph.clientHeight - graph.scrollTop);
 }
 
 function describe(node: number, { tree, unit, whole }: GraphOptions): string {
@@ -92,7 +80,7 @@ function describe(node: number, { tree, unit, whole }: GraphOptions): string {
 }
 
 /** In a comparison red has grown and blue has shrunk; else it says whose code it is. */
-function colour(node: number, { tree, search }: GraphOptions): string {
+export function colour(node: number, { tree, search }: Pick<GraphOptions, "tree" | "search">): string {
   if (search && (node === 0 || !search.test(tree.name(node)))) return "var(--box-other)";
   if (!tree.baseTotal) return `var(--box-${tree.colour(node)})`;
   const [before, after] = [tree.baseTotal[node], tree.total[node]];
@@ -126,12 +114,12 @@ function steer(holder: HTMLElement, root: Box, options: GraphOptions): void {
   fill(root);
   let here = root;
   while (here.fade) here = here.children[0];
-  const siblings = (box: Box) => [...(parents.get(box)?.children ?? [box])].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+  const siblings = (box: Box) => [...(parents.get(box)?.children ?? [box])].sort(inOrder);
   const beside = (by: number) => {
     const row = siblings(here);
     return row[row.indexOf(here) + by];
   };
-  const inner = () => [...here.children].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1))[0];
+  const inner = () => [...here.children].sort((a, b) => b.value - a.value)[0];
   const outer = () => parents.get(here);
 
   const mark = () => {
@@ -139,6 +127,7 @@ function steer(holder: HTMLElement, root: Box, options: GraphOptions): void {
     options.hovered(describe(here.node, options));
   };
   holder.addEventListener("keydown", (event) => {
+    if (isShortcut(event)) return;
     const [up, down] = options.icicle ? [outer, inner] : [inner, outer];
     const goes: Record<string, () => Box | undefined> = {
       ArrowUp: up, ArrowDown: down, ArrowLeft: () => beside(-1), ArrowRight: () => beside(1),

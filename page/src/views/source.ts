@@ -1,15 +1,14 @@
 import { linesOf } from "../data/lines";
 import { h } from "../parts/dom";
 import { percent, quantity } from "../parts/numbers";
-import { chosen } from "./callers";
 import type { Shown } from "./view";
 
 const AROUND = 3; // lines before the first and after the last one that has an amount
 
 /** The lines of a function, with its source where that is at hand. */
 export function sourceView({ model, state, source, say }: Shown): HTMLElement {
-  const tree = model.callTree({ ...state, group: "function", application: false });
-  const row = chosen(tree, state.method);
+  const tree = model.callTree(state);
+  const row = model.chosen(state);
   if (!row) return h("p", {}, "Nothing is left by the filters.");
 
   const { unit } = model.type(state);

@@ -29,9 +29,9 @@ function plainColumns(tree: CallTree, unit: string): Column<Row>[] {
   const whole = tree.total[0];
   return [
     { key: "self", title: "Self", value: (row) => row.self, text: (row) => quantity(row.self, unit) },
-    { key: "self_share", title: "Self %", value: (row) => row.self, text: (row) => percent(row.self, whole) },
+    { key: "self_share", title: "Self %", value: (row) => row.self, text: (row) => percent(row.self, whole), share: (row) => row.self / whole },
     { key: "total", title: "Total", value: (row) => row.total, text: (row) => quantity(row.total, unit) },
-    { key: "total_share", title: "Total %", value: (row) => row.total, text: (row) => percent(row.total, whole) },
+    { key: "total_share", title: "Total %", value: (row) => row.total, text: (row) => percent(row.total, whole), share: (row) => row.total / whole },
   ];
 }
 

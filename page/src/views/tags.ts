@@ -1,9 +1,12 @@
 import { tags, type TagValue } from "../data/tags";
 import { tagText } from "../model";
 import { h } from "../parts/dom";
+import { described, doingBar } from "../parts/doing_bar";
 import { percent, quantity } from "../parts/numbers";
-import { sortedTable } from "../parts/table";
+import { sortedTable, type Column } from "../parts/table";
 import type { Shown } from "./view";
+
+const STATES = new Set(["%GVL", "%GC", "gvl_state", "gc_phase"]); // they say it themselves
 
 /** What each value of each label comes to; a click focuses on it. */
 export function tagsView({ model, state, store, say }: Shown): HTMLElement {
@@ -12,14 +15,17 @@ export function tagsView({ model, state, store, say }: Shown): HTMLElement {
   say(`${found.size} labels${state.compare === "" ? "" : " of the target"}`);
   if (found.size === 0) return h("p", {}, "The profile has no labels.");
   return h("div", { class: "tags" }, [...found].map(([key, values]) => {
+    const did: Column<TagValue>[] = values[0]?.doing && !STATES.has(key)
+      ? [{ key: "did", title: "Threads did", value: ({ doing }) => described(doing!), cell: ({ doing }) => doingBar(doing!) }] : [];
     const whole = values.reduce((sum, { amount }) => sum + amount, 0);
     return sortedTable<TagValue>({
       caption: key, rows: values, sort: state.sort, first: "weight", sortBy: (sort) => store.set({ sort }),
       columns: [
         { key: "weight", title: "Weight", value: ({ amount }) => amount, text: ({ amount }) => quantity(amount, unit) },
-        { key: "share", title: "Share", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, whole) },
+        { key: "share", title: "Share", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, whole), share: ({ amount }) => amount / whole },
         { key: "value", title: "Value", value: ({ name }) => name,
           cell: ({ value, name }) => h("button", { class: "name", title: "Focus on it", onclick: () => focus(key, value) }, name) },
+        ...did,
       ],
     });
   }));

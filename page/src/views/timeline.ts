@@ -1,7 +1,7 @@
 import { labelKeys } from "../data/filter";
 import { parseRange } from "../data/sides";
-import { heat, type Timeline } from "../data/timeline";
-import { h, select } from "../parts/dom";
+import { heat, type Mark } from "../data/timeline";
+import { h, isShortcut, select } from "../parts/dom";
 import { change, quantity } from "../parts/numbers";
 import { sortedTable } from "../parts/table";
 import type { Shown } from "./view";
@@ -20,7 +20,8 @@ export function timelineView(shown: Shown): HTMLElement {
   const chosen = state.compare === "range" ? state.target : state.range;
   const range = chosen === "" ? null : parseRange(chosen);
   const { titles } = timeline;
-  say(range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}` : `${titles.length} windows`);
+  const long = (columns: [number, number]) => (timeline.length(columns) > 0 ? ` (${quantity(timeline.length(columns), "nanoseconds")})` : "");
+  say(range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}${long(range)}` : `${titles.length} windows${long([0, titles.length - 1])}`);
 
   const cells = (row: (typeof rows)[number]) => Array.from(row.cells, (amount, column) => {
     const cell = h("td", { class: "heat", "data-column": column, title: `${row.name}, ${titles[column]}: ${quantity(amount, unit)}` },
@@ -28,13 +29,14 @@ export function timelineView(shown: Shown): HTMLElement {
     cell.style.setProperty("--heat", `${Math.round((amount / most) * 100)}%`);
     return cell;
   });
+  const marks = timeline.marks(Math.max(Math.floor(shown.width / LABEL_WIDTH), 1));
   const labelled = Math.max(Math.ceil((titles.length * LABEL_WIDTH) / shown.width), 1);
   const heads = titles.map((title, column) => h("th", { scope: "col", class: "tick", "data-column": column, "aria-selected": String(inside(column, range)) },
-    h("button", { tabindex: column === (range?.[0] ?? 0) ? 0 : -1, title, "aria-label": title }, column % labelled === 0 && shortTitle(timeline, column))));
+    h("button", { tabindex: column === (range?.[0] ?? 0) ? 0 : -1, title, "aria-label": title }, timeline.snapshots && column % labelled === 0 && String(column + 1))));
   const table = h("table", { class: "timeline" }, h("caption", {}, `${titles[0] ?? ""} – ${titles[titles.length - 1] ?? ""}. Drag over columns, or use the arrow keys with Shift, to choose a range.`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
+    h("thead", {}, marks.length > 0 && axis(marks, titles.length), h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), cells(row)))));
-  chooseRange(table, titles.length, (from, to) => store.set({ [state.compare === "range" ? "target" : "range"]: `${from}-${to}`, zoom: [] }, true));
+  chooseRange(table, titles.length, range, (from, to) => store.set({ [state.compare === "range" ? "target" : "range"]: `${from}-${to}`, zoom: [] }, true));
   return h("div", {}, h("div", { class: "above" },
     select("Rows", [["-", "all"], ...keys.map((one): [string, string] => [one, one])], key || "-", (value) => store.set({ rows: value })),
     range && h("button", { onclick: () => store.set({ range: "", ...(state.compare === "range" && { compare: "", base: "", target: "" }) }, true) }, "All windows"),
@@ -66,31 +68,44 @@ function snapshots({ model, state, store }: Shown): HTMLElement {
   }));
 }
 
-/** A time of day, or the number of a snapshot. */
-function shortTitle({ titles, snapshots }: Timeline, column: number): string {
-  return snapshots ? String(column + 1) : titles[column].split(" ")[1];
+/** Round times where they are: columns begin when they begin. Each column says its time to those who do not see. */
+function axis(marks: Mark[], columns: number): HTMLElement {
+  return h("tr", { class: "axis", "aria-hidden": "true" }, h("td", {}), h("td", { colspan: columns }, h("div", {}, marks.map(({ at, text }) => {
+    const mark = h("span", {}, text);
+    mark.style.left = `${at * 100}%`;
+    return mark;
+  }))));
 }
 
 function inside(column: number, range: [number, number] | null): boolean {
   return range !== null && column >= range[0] && column <= range[1];
 }
 
-function chooseRange(table: HTMLElement, columns: number, chosen: (from: number, to: number) => void): void {
+const ENDS = ["pointerup", "pointercancel"] as const; // the browser cancels what becomes a scroll
+const NOTHING: [number, number] = [-1, -1];
+
+/** @param before what is chosen already */
+function chooseRange(table: HTMLElement, columns: number, before: [number, number] | null, chosen: (from: number, to: number) => void): void {
   let anchor = -1;
   let end = -1;
   const columnAt = (event: Event) => Number((event.target as HTMLElement).closest<HTMLElement>("[data-column]")?.dataset.column ?? -1);
-  const mark = () => table.querySelectorAll<HTMLElement>("th.tick").forEach((head) => {
-    const column = Number(head.dataset.column);
-    head.setAttribute("aria-selected", String(column >= Math.min(anchor, end) && column <= Math.max(anchor, end)));
+  const mark = (from = Math.min(anchor, end), to = Math.max(anchor, end)) => table.querySelectorAll<HTMLElement>("th.tick").forEach((head) => {
+    head.setAttribute("aria-selected", String(inside(Number(head.dataset.column), [from, to])));
   });
+  const done = (event: PointerEvent) => {
+    for (const kind of ENDS) removeEventListener(kind, done);
+    const range: [number, number] = [Math.min(anchor, end), Math.max(anchor, end)];
+    anchor = -1;
+    if (event.type === "pointerup") chosen(...range);
+    else mark(...(before ?? NOTHING));
+  };
   table.addEventListener("pointerdown", (event) => {
-    if ((anchor = end = columnAt(event)) < 0) return;
+    const column = columnAt(event);
+    if (event.button !== 0 || column < 0) return;
     event.preventDefault();
+    anchor = end = column;
     mark();
-    addEventListener("pointerup", () => {
-      if (anchor >= 0) chosen(Math.min(anchor, end), Math.max(anchor, end));
-      anchor = -1;
-    }, { once: true });
+    for (const kind of ENDS) addEventListener(kind, done);
   });
   table.addEventListener("pointerover", (event) => {
     const column = columnAt(event);
@@ -101,7 +116,7 @@ function chooseRange(table: HTMLElement, columns: number, chosen: (from: number,
   let first = -1;
   table.addEventListener("keydown", (event) => {
     const at = columnAt(event);
-    if (at < 0) return;
+    if (at < 0 || isShortcut(event)) return;
     const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: columns - 1 }[event.key];
     if (event.key === "Enter" || event.key === " ") chosen(...((first < 0 ? [at, at] : [Math.min(first, at), Math.max(first, at)]) as [number, number]));
     else if (next === undefined) return;

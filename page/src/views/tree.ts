@@ -1,6 +1,6 @@
 import type { CallTree } from "../data/call_tree";
 import { pattern } from "../model";
-import { h } from "../parts/dom";
+import { h, isShortcut } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { order } from "../parts/table";
 import type { Shown } from "./view";
@@ -176,7 +176,7 @@ class Rows {
     };
     more.addEventListener("click", show);
     row.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== "ArrowRight") return;
+      if (isShortcut(event) || (event.key !== "Enter" && event.key !== "ArrowRight")) return;
       event.stopPropagation();
       event.preventDefault();
       show();
@@ -202,6 +202,7 @@ class Rows {
   }
 
   private key(event: KeyboardEvent): void {
+    if (isShortcut(event)) return;
     const row = (event.target as HTMLElement).closest("tr")!;
     if (event.key === "ArrowDown") this.go(row.nextElementSibling);
     else if (event.key === "ArrowUp") this.go(row.previousElementSibling);

@@ -13,7 +13,7 @@ module CommandLine
   end
 
   # @return [Ended] `status` is the exit status
-  def rperf_push(*arguments, env: {}, timeout: 60, stdin: "")
+  def rperf_push(*arguments, env: {}, timeout: 180, stdin: "")
     out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, EXECUTABLE, *arguments],
                                    env: CommandLine.silence.merge(env), timeout:, stdin:)
     Ended.new(out, err, status.exitstatus)

@@ -5,7 +5,7 @@ module Patience
   # @param timeout [Numeric] seconds
   # @yieldreturn [Object] truthy once it has happened
   # @return [Object] that
-  def wait_until(what = "it", timeout: 60, interval: 0.05)
+  def wait_until(what = "it", timeout: 120, interval: 0.05)
     deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + timeout
     until (result = yield)
       raise "waited #{timeout} s for #{what}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline

@@ -21,13 +21,13 @@ module RubyProgram
   # @param gems [Boolean] whether it needs others
   # @param arguments [Array<String>] of the interpreter, before the code
   # @return [Array(String, String, Process::Status)] stdout, stderr, status
-  def run_ruby(code, env: {}, timeout: 60, require_gem: true, gems: false, arguments: [], stdin: "")
+  def run_ruby(code, env: {}, timeout: 180, require_gem: true, gems: false, arguments: [], stdin: "")
     command = [RbConfig.ruby, "-I", LIB, *(require_gem ? %w[-r rperf_push] : []), *arguments, "-e", code]
     run_program(command, env: { **(gems ? {} : WITHOUT_GEMS), **env }, timeout:, stdin:)
   end
 
   # @return [Array(String, String, Process::Status)] stdout, stderr, status
-  def run_program(command, env: {}, timeout: 60, stdin: "", chdir: Dir.pwd)
+  def run_program(command, env: {}, timeout: 180, stdin: "", chdir: Dir.pwd)
     files = Array.new(3) { Tempfile.new("program") }
     files.first.tap { |input| input.write(stdin) }.rewind
     pid = Process.spawn(env, *command, in: files[0], out: files[1], err: files[2], chdir:, pgroup: true)

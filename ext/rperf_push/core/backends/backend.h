@@ -28,6 +28,7 @@ typedef struct rpp_backend_limits {
     bool
         one_a_millisecond; /* one profile per series and millisecond: a profile's time is drawn at random in its window */
     uint32_t max_series;   /* of a request, not counting the one without labels; 0: samples carry their own labels */
+    bool one_group; /* a profile has values of one group (value_types.h); false: it has all values of its window */
     size_t max_series_raw_bytes; /* of all labelled series of a window but the last; the rest is sent without labels */
 } rpp_backend_limits;
 

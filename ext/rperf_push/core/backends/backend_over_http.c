@@ -12,6 +12,7 @@ const rpp_backend_limits rpp_pyroscope_limits = {
     .max_raw_bytes = 1992294, /* 1.9 MiB */
     .max_samples = 15000,
     .max_age_ns = 55 * 60 * RPP_NS_PER_S,
+    .one_group = true,
     .one_a_millisecond = true, /* storage before 2.0 drops a second one, with 200 */
 };
 

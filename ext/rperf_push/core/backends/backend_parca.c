@@ -54,10 +54,11 @@ static rpp_status write_labels(rpp_byte_sink *sink, const rpp_pairs *labels)
     return status;
 }
 
-static rpp_status write_series(rpp_byte_sink *sink, const rpp_pairs *labels, const rpp_series *series)
+static rpp_status write_series(rpp_byte_sink *sink, const char *profile, const rpp_pairs *labels,
+                               const rpp_series *series)
 {
     rpp_status status = write_text(sink, "{\"labels\":{\"labels\":[");
-    if (status == RPP_OK) status = write_label(sink, "__name__", "process_cpu");
+    if (status == RPP_OK) status = write_label(sink, "__name__", profile);
     if (status == RPP_OK) status = write_labels(sink, labels);
     if (status == RPP_OK) status = write_labels(sink, &series->labels);
     if (status == RPP_OK) status = write_text(sink, "]},\"samples\":[{\"rawProfile\":\"");
@@ -74,7 +75,7 @@ static rpp_status write_body(rpp_byte_sink *sink, const rpp_pairs *labels, const
         rpp_series series;
         status = rpp_series_reader_next(&reader, &series);
         if (status == RPP_OK && !first) status = write_text(sink, ",");
-        if (status == RPP_OK) status = write_series(sink, labels, &series);
+        if (status == RPP_OK) status = write_series(sink, rpp_value_groups[payload->group].name, labels, &series);
         rpp_pairs_destroy(&series.labels);
     }
     return status == RPP_OK ? write_text(sink, "],\"normalized\":true}") : status;
@@ -150,6 +151,7 @@ rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client
                                             .limits = {.max_raw_bytes = RAW_MAX,
                                                        .max_age_ns = RPP_BACKEND_AGE_MAX_NS,
                                                        .max_series = MAX_SERIES,
+                                                       .one_group = true,
                                                        .max_series_raw_bytes = MAX_SERIES_RAW},
                                             .legal_label_names = true,
                                             .deliver = deliver,

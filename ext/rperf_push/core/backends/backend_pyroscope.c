@@ -22,8 +22,9 @@ static const rpp_status_hint hints[] = {
 /* __name__, service_name, __delta__, then the rest by name. Profiles hold their own window only, never running totals. */
 static rpp_status make_labels(const rpp_settings *settings, const rpp_payload *payload, rpp_pairs *labels)
 {
+    const char *profile = rpp_value_groups[payload->group].name;
     rpp_status status = rpp_series_labels(settings, payload, labels);
-    if (status == RPP_OK) status = rpp_pairs_put(labels, "__name__", 8, "process_cpu", 11);
+    if (status == RPP_OK) status = rpp_pairs_put(labels, "__name__", 8, profile, strlen(profile));
     if (status == RPP_OK) status = rpp_pairs_put(labels, "__delta__", 9, "false", 5);
     if (status != RPP_OK) return status;
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/value_types.h"
 #include "http/backoff.h"
 #include "settings/settings.h"
 
@@ -21,6 +22,7 @@ typedef struct rpp_payload {
     uint64_t time_ns, duration_ns; /* of the window: epoch, length */
     uint64_t sequence;             /* order of sealing in this process, from 1 */
     uint64_t samples;              /* number of samples */
+    rpp_value_group group;         /* what the server calls the profile, if it has values of one group only */
     uint64_t due_ns;               /* monotonic; no try before; 0: now, before all with a time */
     rpp_tries tries;               /* so far */
     uint64_t failed_in;            /* for the uploader, to find out if it fails alone; 0: it has not failed */

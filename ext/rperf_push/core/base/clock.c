@@ -4,18 +4,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static uint64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-    if (clock_gettime(clock, &now) != 0) return 0;
-    return (uint64_t)now.tv_sec * RPP_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-uint64_t rpp_monotonic_ns(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
 uint64_t rpp_monotonic_reading_ns(void)
 {
     uint64_t least = UINT64_MAX;
@@ -28,17 +16,17 @@ uint64_t rpp_monotonic_reading_ns(void)
 
 uint64_t rpp_realtime_ns(void)
 {
-    return read_clock(CLOCK_REALTIME);
+    return rpp_clock_ns(CLOCK_REALTIME);
 }
 
 uint64_t rpp_thread_cpu_ns(void)
 {
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+    return rpp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t rpp_cpu_clock_ns(clockid_t clock)
 {
-    return read_clock(clock);
+    return rpp_clock_ns(clock);
 }
 
 static uint64_t system_monotonic(void *context)
@@ -115,16 +103,6 @@ void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t d
 }
 
 #endif
-
-uint64_t rpp_random_next(uint64_t *state)
-{
-    uint64_t x = *state;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    *state = x;
-    return x * UINT64_C(0x2545f4914f6cdd1d);
-}
 
 uint64_t rpp_random_seed(void)
 {

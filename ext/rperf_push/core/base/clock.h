@@ -26,7 +26,19 @@ typedef struct rpp_clock {
 /* The system's clocks. */
 extern const rpp_clock rpp_system_clock;
 
-uint64_t rpp_monotonic_ns(void);
+/* 0 if there is no such clock. Inline, with what else a hook calls. */
+static inline uint64_t rpp_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return 0;
+    return (uint64_t)now.tv_sec * RPP_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t rpp_monotonic_ns(void)
+{
+    return rpp_clock_ns(CLOCK_MONOTONIC);
+}
+
 /* The time that one reading of the monotonic clock takes: the minimum of several readings. */
 uint64_t rpp_monotonic_reading_ns(void);
 uint64_t rpp_realtime_ns(void);
@@ -43,7 +55,16 @@ void rpp_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t d
 bool rpp_mutex_lock_within(pthread_mutex_t *lock, uint64_t ns);
 
 /* xorshift64*, for jitter and not for secrets. The state must not be 0. */
-uint64_t rpp_random_next(uint64_t *state);
+static inline uint64_t rpp_random_next(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *state = x;
+    return x * UINT64_C(0x2545f4914f6cdd1d);
+}
+
 /* A seed that differs between processes that start at the same moment. */
 uint64_t rpp_random_seed(void);
 

@@ -24,9 +24,13 @@
     X(samples_deferred_busy, "ticks that found the VM, the collector or a table busy; the time went to the next one")  \
     X(samples_deferred_full, "captures put off because the sample buffer was full; the time went to the next one")     \
     X(captures_faulted, "captures given up at a fault while the VM's memory was read; the time went to the next one")  \
+    X(samples_refused, "calls of sample that could not be counted: a weight or name that is none, or too many names")  \
     X(samples_truncated, "stacks deeper than the limit, cut at the root")                                              \
     X(samples_overflowed, "samples whose stack or labels no longer fitted the window's tables: under (overflow)")      \
     X(time_lost_ns, "time on a thread's clock that could not be recorded before the thread ended")                     \
+    X(allocations_captured, "stacks captured at an allocation")                                                        \
+    X(allocations_missed, "drawn allocations without a stack: the VM or a table was busy, or the buffer full")         \
+    X(allocation_moments, "times the hook of the VM that sees allocations was switched on")                            \
     X(ticks, "times the collector asked for a capture at the next safepoint")                                          \
     X(timer_ticks, "times a thread's own timer asked for a capture, by a signal")                                      \
     X(ractor_threads_ignored, "threads of other Ractors, not profiled")                                                \

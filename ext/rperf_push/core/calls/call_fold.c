@@ -22,6 +22,7 @@ static void fill(rpp_call_tree *copy, const rpp_call_tree *tree, uint32_t *place
         to->self_ns += node->self_ns;
         to->wait_ns += node->wait_ns;
         to->cpu_ns += node->cpu_ns;
+        to->objects += node->objects;
     }
 }
 
@@ -29,7 +30,7 @@ rpp_call_tree *rpp_call_tree_folded(const rpp_call_tree *tree, const uint32_t *a
 {
     uint32_t count = rpp_call_tree_count(tree);
     uint32_t *places = rpp_calloc(count + (size_t)1, sizeof *places);
-    rpp_call_tree *copy = places ? rpp_call_tree_new(count) : NULL;
+    rpp_call_tree *copy = places ? rpp_call_tree_new_of_size(count) : NULL;
     if (copy) fill(copy, tree, places, as);
     rpp_free(places);
     return copy;

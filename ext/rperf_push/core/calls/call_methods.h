@@ -1,4 +1,4 @@
-/* call_methods.h - the methods of a call tree: two words identify one, and it gets a small id.
+/* call_methods.h - the methods of a call tree: three words identify one, and it gets a small id.
  *
  * The table has a fixed number of places. Methods beyond them are one: RPP_CALL_OTHER.
  *
@@ -18,7 +18,7 @@
 
 /* What the words mean is the caller's business. */
 typedef struct rpp_call_key {
-    uint64_t code, name;
+    uint64_t code, name, owner;
 } rpp_call_key;
 
 typedef struct rpp_call_methods rpp_call_methods;
@@ -31,6 +31,8 @@ void rpp_call_methods_free(rpp_call_methods *methods);
 uint32_t rpp_call_methods_intern(rpp_call_methods *methods, rpp_call_key key, bool *is_new);
 /* Ids are below this. */
 uint32_t rpp_call_methods_end(const rpp_call_methods *methods);
+/* Whether a method has met the limit. */
+bool rpp_call_methods_is_full(const rpp_call_methods *methods);
 rpp_call_key rpp_call_methods_key(const rpp_call_methods *methods, uint32_t id);
 
 #endif

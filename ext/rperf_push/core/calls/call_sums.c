@@ -21,6 +21,7 @@ static void arrive(const rpp_call_node *node, uint64_t total_ns, rpp_call_sum *s
     sum->self_ns += node->self_ns;
     sum->wait_ns += node->wait_ns;
     sum->cpu_ns += node->cpu_ns;
+    sum->objects += node->objects;
     if (sum->visits++)
         sum->is_recursive = true;
     else
@@ -54,6 +55,30 @@ void rpp_call_sums(const rpp_call_tree *tree, const uint64_t *totals_ns, rpp_cal
     for (uint32_t method = 0; method < end; method++) sums[method] = (rpp_call_sum){0};
     for (uint32_t id = 0; id < rpp_call_tree_count(tree); id++) {
         if (rpp_call_tree_node(tree, id)->parent == RPP_CALL_NONE) sum_below(tree, id, totals_ns, sums);
+    }
+}
+
+/* What `count` ticks more are, after those before. */
+static uint64_t scaled(uint64_t *before, uint64_t count, uint64_t ns, uint64_t ticks)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t from = (uint64_t)((wide)*before * ns / ticks);
+    *before += count;
+    return (uint64_t)((wide)*before * ns / ticks) - from;
+#else
+    (void)before, (void)ns, (void)ticks; /* there are no ticks without it */
+    return count;
+#endif
+}
+
+void rpp_call_tree_scale(rpp_call_tree *tree, uint64_t ns, uint64_t ticks)
+{
+    uint64_t self = 0, wait = 0;
+    for (uint32_t id = 0; ticks && id < rpp_call_tree_count(tree); id++) {
+        rpp_call_node *node = rpp_call_tree_node(tree, id);
+        node->self_ns = scaled(&self, node->self_ns, ns, ticks);
+        node->wait_ns = scaled(&wait, node->wait_ns, ns, ticks);
     }
 }
 

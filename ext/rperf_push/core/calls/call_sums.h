@@ -17,7 +17,7 @@
 #include "calls/call_tree.h"
 
 typedef struct rpp_call_sum {
-    uint64_t calls, self_ns, wait_ns, cpu_ns;
+    uint64_t calls, self_ns, wait_ns, cpu_ns, objects;
     uint64_t total_ns; /* own time, waiting, and that of all calls below */
     uint32_t visits;   /* while summing: how often it is on the way to the node */
     bool is_recursive;
@@ -27,6 +27,9 @@ typedef struct rpp_call_sum {
 void rpp_call_totals(const rpp_call_tree *tree, uint64_t *totals_ns);
 /* By method: all ids are below `end`, which is the number of places of `sums`. Roots are no methods. */
 void rpp_call_sums(const rpp_call_tree *tree, const uint64_t *totals_ns, rpp_call_sum *sums, uint32_t end);
+
+/* Makes nanoseconds of ticks: `ticks` of them were `ns`. What all nodes have together is rounded, not each, so sums stay whole. */
+void rpp_call_tree_scale(rpp_call_tree *tree, uint64_t ns, uint64_t ticks);
 
 /* The time that one call adds to its own node, and to its caller's. */
 typedef struct rpp_call_cost {

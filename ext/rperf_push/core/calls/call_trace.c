@@ -14,28 +14,9 @@ void rpp_call_stack_destroy(rpp_call_stack *stack)
     *stack = (rpp_call_stack){0};
 }
 
-uint32_t rpp_call_stack_top(const rpp_call_stack *stack)
-{
-    return stack->count ? stack->entries[stack->count - 1].node : stack->root;
-}
-
-uint32_t rpp_call_stack_depth(const rpp_call_stack *stack)
-{
-    return stack->count ? stack->entries[stack->count - 1].depth : 0;
-}
-
-void rpp_call_trace_charge(rpp_call_trace *trace, rpp_call_reading now)
-{
-    if (trace->running) {
-        rpp_call_node *node = rpp_call_tree_node(trace->tree, rpp_call_stack_top(trace->running));
-        node->self_ns += now.wall_ns - trace->last.wall_ns;
-        node->cpu_ns += now.cpu_ns - trace->last.cpu_ns;
-    }
-    trace->last = now;
-}
-
 void rpp_call_trace_wait(rpp_call_trace *trace, rpp_call_stack *stack, uint64_t now_ns)
 {
+    if (now_ns < stack->left_ns) return;
     rpp_call_tree_node(trace->tree, rpp_call_stack_top(stack))->wait_ns += now_ns - stack->left_ns;
     stack->left_ns = now_ns;
 }
@@ -49,47 +30,35 @@ void rpp_call_trace_switch(rpp_call_trace *trace, rpp_call_stack *stack, rpp_cal
     trace->running = stack;
 }
 
-static void drop_from(rpp_call_stack *stack, uint32_t depth)
+static bool has_room(rpp_call_trace *trace, rpp_call_stack *stack)
 {
-    while (stack->count && stack->entries[stack->count - 1].depth >= depth) stack->count--;
+    if (stack->count < stack->capacity) return true;
+    if (rpp_grow((void **)&stack->entries, &stack->capacity, stack->count + 1, sizeof *stack->entries) == RPP_OK)
+        return true;
+    trace->lost++;
+    return false;
 }
 
-static bool push(rpp_call_trace *trace, rpp_call_stack *stack, rpp_call_entry entry)
+void rpp_call_trace_push_deeper(rpp_call_trace *trace, rpp_call_entry entry)
 {
-    if (stack->count == stack->capacity &&
-        rpp_grow((void **)&stack->entries, &stack->capacity, stack->count + 1, sizeof *stack->entries) != RPP_OK) {
-        trace->lost++;
-        return false;
-    }
-    stack->entries[stack->count++] = entry;
-    return true;
+    if (has_room(trace, trace->running)) rpp_call_trace_push(trace, entry);
 }
 
 void rpp_call_trace_enter(rpp_call_trace *trace, uint32_t depth, uint32_t method, rpp_call_reading now)
 {
-    rpp_call_stack *stack = trace->running;
-    rpp_call_trace_charge(trace, now);
-    trace->events++;
-    drop_from(stack, depth);
-    uint32_t node = rpp_call_tree_child(trace->tree, rpp_call_stack_top(stack), method);
-    if (push(trace, stack, (rpp_call_entry){depth, node})) rpp_call_tree_node(trace->tree, node)->calls++;
+    rpp_call_trace_leave(trace, depth, now);
+    uint32_t node = rpp_call_tree_child(trace->tree, rpp_call_stack_top(trace->running), method);
+    rpp_call_trace_push(trace, (rpp_call_entry){depth, node, 0});
 }
 
-void rpp_call_trace_leave(rpp_call_trace *trace, uint32_t depth, rpp_call_reading now)
-{
-    rpp_call_trace_charge(trace, now);
-    trace->events++;
-    drop_from(trace->running, depth);
-}
-
-void rpp_call_trace_open(rpp_call_trace *trace, rpp_call_stack *stack, uint32_t depth, uint32_t method)
+void rpp_call_trace_open(rpp_call_trace *trace, rpp_call_stack *stack, uint32_t depth, uint32_t method, uint64_t code)
 {
     uint32_t node = rpp_call_tree_child(trace->tree, rpp_call_stack_top(stack), method);
-    (void)push(trace, stack, (rpp_call_entry){depth, node});
+    if (has_room(trace, stack)) stack->entries[stack->count++] = (rpp_call_entry){depth, node, code};
 }
 
 void rpp_call_trace_unwind(rpp_call_trace *trace, uint32_t depth, rpp_call_reading now)
 {
     rpp_call_trace_charge(trace, now);
-    drop_from(trace->running, depth + 1);
+    rpp_call_stack_drop(trace->running, depth + 1);
 }

@@ -4,31 +4,30 @@
 #include "base/alloc.h"
 #include "base/hash_index.h"
 
-#define MOST_NODES (UINT32_C(1) << 26)
-
-struct rpp_call_tree {
-    rpp_call_node *nodes;
-    uint32_t *slots; /* (parent, method) -> id + 1; open addressing; at most half full */
-    uint32_t mask;
-    uint32_t count, roots, last_root;
-    uint32_t regular, max_regular; /* without roots, and without those for calls past the limit */
-};
-
-rpp_call_tree *rpp_call_tree_new(uint32_t max_nodes)
+static rpp_call_tree *tree_new(uint32_t max_regular, size_t room)
 {
-    if (max_nodes > MOST_NODES) return NULL;
     rpp_call_tree *tree = rpp_calloc(1, sizeof *tree);
     if (!tree) return NULL;
-    /* Each node may have one child for the calls past the limit. */
-    size_t room = 2 * ((size_t)max_nodes + RPP_CALL_ROOTS_MAX), slots = 16;
+    size_t slots = 16;
     while (slots < 2 * room) slots *= 2;
-    tree->max_regular = max_nodes;
+    tree->max_regular = max_regular;
     tree->mask = (uint32_t)(slots - 1);
     tree->nodes = rpp_calloc(room, sizeof *tree->nodes);
     tree->slots = rpp_calloc(slots, sizeof *tree->slots);
     if (tree->nodes && tree->slots) return tree;
     rpp_call_tree_free(tree);
     return NULL;
+}
+
+rpp_call_tree *rpp_call_tree_new(uint32_t max_nodes)
+{
+    /* Each node may have one child for the calls past the limit. */
+    return max_nodes > RPP_CALL_NODES_MAX ? NULL : tree_new(max_nodes, 2 * ((size_t)max_nodes + RPP_CALL_ROOTS_MAX));
+}
+
+rpp_call_tree *rpp_call_tree_new_of_size(uint32_t nodes)
+{
+    return tree_new(nodes, nodes + (size_t)1);
 }
 
 void rpp_call_tree_free(rpp_call_tree *tree)
@@ -42,18 +41,18 @@ void rpp_call_tree_free(rpp_call_tree *tree)
 static uint32_t add(rpp_call_tree *tree, uint32_t parent, uint32_t method)
 {
     rpp_call_node *caller = parent == RPP_CALL_NONE ? NULL : &tree->nodes[parent];
-    tree->nodes[tree->count] = (rpp_call_node){.method = method,
-                                               .parent = parent,
-                                               .first = RPP_CALL_NONE,
-                                               .next = caller ? caller->first : RPP_CALL_NONE,
-                                               .recent = RPP_CALL_NONE};
+    tree->nodes[tree->count] = (rpp_call_node){
+        .method = method, .parent = parent, .first = RPP_CALL_NONE, .next = caller ? caller->first : RPP_CALL_NONE};
     if (caller) caller->first = tree->count;
     return tree->count++;
 }
 
 uint32_t rpp_call_tree_root(rpp_call_tree *tree, uint32_t number)
 {
-    if (tree->roots == RPP_CALL_ROOTS_MAX) return tree->last_root;
+    if (tree->roots == RPP_CALL_ROOTS_MAX) {
+        tree->has_too_many_roots = true;
+        return tree->last_root;
+    }
     tree->roots++;
     return tree->last_root = add(tree, RPP_CALL_NONE, number);
 }
@@ -76,21 +75,14 @@ static bool stands_for_others(const rpp_call_node *node)
 
 uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t method)
 {
-    rpp_call_node *caller = &tree->nodes[parent];
-    if (caller->recent != RPP_CALL_NONE && tree->nodes[caller->recent].method == method) return caller->recent;
-    if (stands_for_others(caller)) return parent;
+    if (stands_for_others(&tree->nodes[parent])) return parent;
     uint32_t *slot = slot_of(tree, parent, method);
     if (!*slot && method != RPP_CALL_OTHER) {
         if (tree->regular == tree->max_regular) return rpp_call_tree_child(tree, parent, RPP_CALL_OTHER);
         tree->regular++;
     }
     if (!*slot) *slot = add(tree, parent, method) + 1;
-    return caller->recent = *slot - 1;
-}
-
-rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint32_t id)
-{
-    return &tree->nodes[id];
+    return *slot - 1;
 }
 
 uint32_t rpp_call_tree_count(const rpp_call_tree *tree)
@@ -101,6 +93,11 @@ uint32_t rpp_call_tree_count(const rpp_call_tree *tree)
 bool rpp_call_tree_is_full(const rpp_call_tree *tree)
 {
     return tree->regular == tree->max_regular;
+}
+
+bool rpp_call_tree_has_too_many_roots(const rpp_call_tree *tree)
+{
+    return tree->has_too_many_roots;
 }
 
 uint64_t rpp_call_tree_bytes(const rpp_call_tree *tree)

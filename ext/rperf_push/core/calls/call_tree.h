@@ -23,23 +23,34 @@
 
 #define RPP_CALL_NONE      UINT32_MAX
 #define RPP_CALL_ROOTS_MAX 4096u
+#define RPP_CALL_NODES_MAX (UINT32_C(1) << 26)
 
 typedef struct rpp_call_node {
     uint32_t method;  /* of a root: a number that its maker chose */
     uint32_t parent;  /* RPP_CALL_NONE: a root. Parents have smaller ids than their children */
     uint32_t first;   /* child; RPP_CALL_NONE: there is none */
     uint32_t next;    /* child of the same parent */
-    uint32_t recent;  /* the child that was called last, which is often called next */
     uint64_t calls;   /* that began; 0 if it was under way when the tracing began, and not called since */
     uint64_t self_ns; /* while its stack was the one that ran */
     uint64_t wait_ns; /* while another stack ran */
     uint64_t cpu_ns;
+    uint64_t objects; /* created in it */
 } rpp_call_node;
 
-typedef struct rpp_call_tree rpp_call_tree;
+/* The fields are call_tree.c's. */
+typedef struct rpp_call_tree {
+    rpp_call_node *nodes;
+    uint32_t *slots; /* (parent, method) -> id + 1; open addressing; at most half full */
+    uint32_t mask;
+    uint32_t count, roots, last_root;
+    uint32_t regular, max_regular; /* without roots, and without those for calls past the limit */
+    bool has_too_many_roots;
+} rpp_call_tree;
 
-/* NULL if out of memory. At most 2^26 nodes, without the roots and those for calls past the limit. */
+/* NULL if out of memory, or more than RPP_CALL_NODES_MAX. Roots, and nodes for calls past the limit, come on top. */
 rpp_call_tree *rpp_call_tree_new(uint32_t max_nodes);
+/* With room for so many nodes and roots in all, for a copy. */
+rpp_call_tree *rpp_call_tree_new_of_size(uint32_t nodes);
 void rpp_call_tree_free(rpp_call_tree *tree);
 
 /* A new root; past RPP_CALL_ROOTS_MAX the last one. */
@@ -47,10 +58,16 @@ uint32_t rpp_call_tree_root(rpp_call_tree *tree, uint32_t number);
 /* The node of a method that the parent calls. It may be the parent itself, if that stands for calls past the limit. */
 uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t method);
 
-rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint32_t id);
+static inline rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint32_t id)
+{
+    return &tree->nodes[id];
+}
+
 uint32_t rpp_call_tree_count(const rpp_call_tree *tree);
 /* Whether calls are past the limit. */
 bool rpp_call_tree_is_full(const rpp_call_tree *tree);
+/* Whether roots are past theirs. */
+bool rpp_call_tree_has_too_many_roots(const rpp_call_tree *tree);
 /* Memory in use, in bytes. */
 uint64_t rpp_call_tree_bytes(const rpp_call_tree *tree);
 

@@ -47,7 +47,7 @@ void rpp_control_outbox_release(rpp_control_outbox *outbox)
     rpp_free(outbox);
 }
 
-/* Under the lock, like all functions named *_locked. */
+/* Call it under the lock, like all functions named *_locked. */
 static void close_locked(rpp_control_outbox *outbox)
 {
     outbox->closed = true;
@@ -105,7 +105,7 @@ void rpp_control_outbox_close(rpp_control_outbox *outbox)
     pthread_mutex_unlock(&outbox->lock);
 }
 
-/* One try: the server calls again when the socket takes more. */
+/* Tries once. The server calls it again when the socket takes more. */
 static rpp_status send_locked(rpp_control_outbox *outbox, int socket, size_t *sent)
 {
     if (outbox->closed) return RPP_IO;

@@ -24,7 +24,7 @@ static bool is_of_value(char c)
     return c > ' ' && c < 0x7f;
 }
 
-/* From 1 to `max` characters. */
+/* Copies 1 to `max` characters of the set. */
 static bool take_word(text *t, bool (*is_of_word)(char), size_t max, char *word)
 {
     size_t length = 0;
@@ -83,7 +83,7 @@ rpp_status rpp_control_request_number(const rpp_control_request *request, const 
         *number = otherwise;
         return RPP_OK;
     }
-    if (strlen(value) > 18) return RPP_INVALID; /* fewer digits cannot overflow */
+    if (strlen(value) > 18) return RPP_INVALID; /* 18 digits cannot overflow */
     for (const char *digit = value; *digit; digit++) {
         if (*digit < '0' || *digit > '9') return RPP_INVALID;
         read = read * 10 + (uint64_t)(*digit - '0');

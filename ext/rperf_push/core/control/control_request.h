@@ -17,10 +17,10 @@
 
 #include "base/status.h"
 
-#define RPP_CONTROL_LINE_MAX      1024
+#define RPP_CONTROL_LINE_MAX      2304
 #define RPP_CONTROL_VERB_MAX      15
 #define RPP_CONTROL_KEY_MAX       23
-#define RPP_CONTROL_VALUE_MAX     63
+#define RPP_CONTROL_VALUE_MAX     255
 #define RPP_CONTROL_ARGUMENTS_MAX 8
 
 typedef struct rpp_control_argument {
@@ -34,11 +34,11 @@ typedef struct rpp_control_request {
     rpp_control_argument arguments[RPP_CONTROL_ARGUMENTS_MAX];
 } rpp_control_request;
 
-/* Parses a line without its end. RPP_INVALID: it is not a request. */
+/* Parses a line, given without its newline. Returns RPP_INVALID if it is not a request. */
 RPP_NODISCARD rpp_status rpp_control_request_parse(const char *line, size_t length, rpp_control_request *request);
-/* NULL: the key was not given. If it was given twice, the last value counts. */
+/* Returns the value, or NULL if the peer did not give the key. If it gave the key twice, the last value counts. */
 const char *rpp_control_request_get(const rpp_control_request *request, const char *key);
-/* A whole number from min to max, or `otherwise` if the key was not given. RPP_INVALID: the value is something else. */
+/* Reads a whole number from min to max, or `otherwise` if the peer did not give the key. Returns RPP_INVALID for any other value. */
 RPP_NODISCARD rpp_status rpp_control_request_number(const rpp_control_request *request, const char *key, uint64_t min,
                                                     uint64_t max, uint64_t otherwise, uint64_t *number);
 

@@ -19,7 +19,7 @@
 #define OUTBOX_MAX_BYTES    (16u * 1024u * 1024u)
 #define REQUEST_PATIENCE_NS (10 * RPP_NS_PER_S)
 #define TAKING_PATIENCE_NS  (5 * RPP_NS_PER_S)
-#define FINISH_PATIENCE_NS  (10 * RPP_NS_PER_S)
+#define FINISH_PATIENCE_NS  (40 * RPP_NS_PER_S) /* a peer waits 30 s for a large tree of calls */
 #define STREAM_LOOK_MS      30
 #define NO_MORE_ROOM_MS     100 /* the pause in accepting peers after the process had no descriptor left */
 
@@ -28,7 +28,7 @@ typedef struct peer {
     rpp_control_outbox *outbox;
     char line[RPP_CONTROL_LINE_MAX];
     size_t length;
-    bool asked, deaf;     /* it sent its request; nothing more is read from it */
+    bool asked, deaf;     /* it sent its request; we read nothing more from it */
     void *stream;         /* NULL: it gets a document, or nothing yet */
     uint64_t patience_ns; /* deadline of its next action; 0: none */
     uint64_t finish_ns;   /* deadline of its stream's end; 0: none */
@@ -36,10 +36,10 @@ typedef struct peer {
 
 struct rpp_control_server {
     const rpp_control_service *service;
-    rpp_control_socket socket; /* its path stays; the rest is the thread's own */
+    rpp_control_socket socket; /* the path is constant; only the thread uses the rest */
     pthread_t thread;
     _Atomic bool stopping;
-    /* the thread's own */
+    /* only the thread uses these */
     peer peers[RPP_CONTROL_PEERS_MAX];
     size_t count;
     bool crowded; /* accept failed because the process has no descriptor left */
@@ -95,7 +95,8 @@ static void take_request(const rpp_control_server *s, peer *p, size_t line_lengt
     }
 }
 
-/* Any byte after the request asks for the end of the stream; the end of the peer's input ends it at once. False: the peer is gone. */
+/* Any byte after the request asks for the end of the stream. The end of the peer's input ends the stream at once. Returns false if the
+ * peer is gone. */
 static bool hear_after_request(const rpp_control_server *s, peer *p, ssize_t heard)
 {
     p->deaf = true;
@@ -106,7 +107,7 @@ static bool hear_after_request(const rpp_control_server *s, peer *p, ssize_t hea
     return true;
 }
 
-/* False: it is gone. */
+/* Returns false if the peer is gone. */
 static bool hear(const rpp_control_server *s, peer *p)
 {
     char unused[256];
@@ -126,7 +127,7 @@ static bool hear(const rpp_control_server *s, peer *p)
     return true;
 }
 
-/* False: the peer has received everything, or is gone. */
+/* Returns false if the peer has received everything or is gone. */
 static bool send_more(peer *p, uint64_t now)
 {
     size_t sent;
@@ -137,7 +138,7 @@ static bool send_more(peer *p, uint64_t now)
     return true;
 }
 
-/* False: disconnect the peer. */
+/* Returns false if the peer must be disconnected. */
 static bool serve(const rpp_control_server *s, peer *p, short happened)
 {
     uint64_t now = rpp_monotonic_ns();

@@ -25,30 +25,31 @@
 
 typedef struct rpp_control_service {
     void *context;
-    /* Writes a document, within a second or so. RPP_INVALID: unknown verb, or wrong arguments. On failure `why` has one line. */
+    /* Writes a document, within about a second. Returns RPP_INVALID for an unknown verb or wrong arguments. On failure it writes one
+     * line to `why`. */
     rpp_status (*answer)(void *context, const rpp_control_request *request, rpp_byte_sink *document,
                          char why[RPP_CONTROL_WHY_MAX]);
-    /* Begins to push to the outbox, from any thread, until `close`. RPP_INVALID: the verb is not that of a stream. May be NULL. */
+    /* Starts a stream: threads push to the outbox until `close`. Returns RPP_INVALID if the verb names no stream. May be NULL. */
     rpp_status (*open)(void *context, const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
                        char why[RPP_CONTROL_WHY_MAX]);
-    /* Called again and again while the stream is open, every 30 ms or so. May be NULL. */
+    /* The server calls it about every 30 ms while the stream is open. May be NULL. */
     void (*look_after)(void *stream);
-    /* The peer wants no more: push the rest, then call rpp_control_outbox_end; soon, from any thread. */
+    /* The peer asked for the end. Push the rest and then call rpp_control_outbox_end, soon, on any thread. */
     void (*finish)(void *stream);
-    /* The peer is gone, or has received everything. */
+    /* The peer has received everything, or is gone. Push nothing from now on. */
     void (*close)(void *stream);
     uint64_t request_patience_ns; /* 0: ten seconds */
 } rpp_control_service;
 
 typedef struct rpp_control_server rpp_control_server;
 
-/* RPP_IO: `why` has the reason. */
+/* Listens and starts the thread. On RPP_IO, `why` has the reason. */
 RPP_NODISCARD rpp_status rpp_control_server_start(const char *place, const rpp_control_service *service,
                                                   rpp_control_server **server, char why[RPP_CONTROL_WHY_MAX]);
 /* Waits for a request under way, closes all connections, removes the path, and frees the server. */
 void rpp_control_server_stop(rpp_control_server *server);
 const char *rpp_control_server_path(const rpp_control_server *server);
-/* In a forked child: closes the child's copies of descriptors. The rest stays as it is, because it may be half-way. */
+/* In a forked child: closes the child's copies of the descriptors. It frees nothing, because the fork may have interrupted a change. */
 void rpp_control_server_forget_after_fork(rpp_control_server *server);
 
 #endif

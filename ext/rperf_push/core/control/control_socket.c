@@ -20,7 +20,7 @@
 #define ENTRIES_MAX         4096 /* of a folder; more are ignored */
 #define SUFFIX              ".sock"
 #define FOLDER_PATIENCE_MS  250
-/* In a folder such as /tmp anybody may keep the lock. */
+/* In a folder such as /tmp, any user can hold the lock. */
 #define FOREIGN_PATIENCE_MS 20
 
 /* --- descriptors --- */
@@ -47,7 +47,7 @@ void rpp_control_descriptor_close(rpp_control_descriptor *d)
     d->number = -1;
 }
 
-/* Non-blocking, and closed in started programs. */
+/* Creates a socket that does not block. Programs that we start do not inherit it. */
 #ifdef SOCK_CLOEXEC
 
 static int new_socket(void)
@@ -117,7 +117,7 @@ static bool ends_with(const char *text, const char *end)
     return length > of_end && strcmp(text + length - of_end, end) == 0;
 }
 
-/* False: it does not fit. */
+/* Returns false if it does not fit. */
 static bool auto_folder(char *folder, size_t size)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
@@ -147,15 +147,15 @@ static void folder_of(const char *path, char folder[RPP_CONTROL_PATH_MAX])
     }
 }
 
-/* Only its owner can lock it. */
+/* True if no other user can lock the folder. */
 static bool is_own(int folder)
 {
     struct stat seen;
     return fstat(folder, &seen) == 0 && seen.st_uid == geteuid() && !(seen.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* Whoever removes sockets does so alone: between a look at a dead one and its removal, another process could put its own there. False:
- * another process has the folder. Where folders have no locks, it goes on without. */
+/* A process locks the folder before it removes a socket: after its check that the socket is dead, another process could put its own there.
+ * Returns false if another process holds the lock, and true if the file system cannot lock folders. */
 static bool lock_folder(const char *folder, int *lock)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -175,7 +175,7 @@ static bool lock_folder(const char *folder, int *lock)
 static void unlock_folder(int lock)
 {
     if (lock < 0) return;
-    flock(lock, LOCK_UN); /* a process forked in between also has it open */
+    flock(lock, LOCK_UN); /* a child forked meanwhile has the same open file */
     close(lock);
 }
 
@@ -184,7 +184,7 @@ static bool is_listened_to(const char *path)
 {
     struct sockaddr_un address = address_of(path);
     int probe = new_socket();
-    if (probe < 0) return true; /* unknown: leave the file alone */
+    if (probe < 0) return true; /* we cannot know: keep the file */
     bool listened =
         connect(probe, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN || errno == EINPROGRESS;
     close(probe);
@@ -203,7 +203,7 @@ static bool is_another_file(const char *path)
     return lstat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
 }
 
-/* A socket is stale if its process is dead, so that nothing listens there. With the folder locked. */
+/* A socket is stale if its process is dead: then nothing listens there. Lock the folder first. */
 static void remove_if_stale(const char *path)
 {
     if (is_socket(path) && !is_listened_to(path)) unlink(path);
@@ -275,7 +275,7 @@ static rpp_status choose_path(const char *place, char *path, char why[RPP_CONTRO
 
 /* --- listening --- */
 
-/* A name that `sweep` leaves alone: until the socket listens, it looks like one of a process that is gone. */
+/* Makes a name that `sweep` ignores. Until our socket listens, it looks like the socket of a dead process. */
 static bool name_before_it_listens(const char *path, char name[RPP_CONTROL_PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
@@ -284,16 +284,16 @@ static bool name_before_it_listens(const char *path, char name[RPP_CONTROL_PATH_
     return length > 0 && length < RPP_CONTROL_PATH_MAX;
 }
 
-/* Never in another's place: link fails where something is. */
+/* Never replaces another process's socket: link fails if the path exists. */
 static bool move_to(const char *born, const char *path)
 {
     if (link(born, path) == 0) return unlink(born) == 0;
-    if (errno != EEXIST && access(path, F_OK) != 0) return rename(born, path) == 0; /* a file system without links */
+    if (errno != EEXIST && access(path, F_OK) != 0) return rename(born, path) == 0; /* this file system has no links */
     errno = EADDRINUSE;
     return false;
 }
 
-/* The place of a dead socket, or one that is free. */
+/* Moves the socket to its path, if the path is free or its socket is dead. */
 static bool take_path(const char *born, const char *path)
 {
     char folder[RPP_CONTROL_PATH_MAX];
@@ -308,12 +308,12 @@ static bool take_path(const char *born, const char *path)
     return taken;
 }
 
-/* Takes the path only when everything else has worked, so that a path always leads to somebody. */
+/* Takes the path last, so that a path always leads to a socket that listens. */
 static bool put_at(int number, const char *born, const char *path, struct stat *status)
 {
     struct sockaddr_un address = address_of(born);
-    fchmod(number, 0600); /* the mode that the path is born with, where the system does so */
-    unlink(born);         /* of an earlier process with this pid */
+    fchmod(number, 0600); /* on some systems the path gets this mode */
+    unlink(born);         /* left by an earlier process with this pid */
     if (bind(number, (struct sockaddr *)&address, sizeof address) != 0) return false;
     bool done =
         chmod(born, 0600) == 0 && lstat(born, status) == 0 && listen(number, BACKLOG) == 0 && take_path(born, path);
@@ -323,7 +323,7 @@ static bool put_at(int number, const char *born, const char *path, struct stat *
     return done;
 }
 
-/* RPP_BUSY: another process listened there. */
+/* Returns RPP_BUSY if another process listens there. */
 static rpp_status listen_at(rpp_control_socket *s, char why[RPP_CONTROL_WHY_MAX])
 {
     char born[RPP_CONTROL_PATH_MAX];
@@ -363,7 +363,7 @@ void rpp_control_socket_close(rpp_control_socket *s)
     struct stat status;
     int lock;
     folder_of(s->path, folder);
-    /* The socket may look dead already: then another process may be about to replace it. */
+    /* If the socket looks dead already, another process may be about to replace it. */
     bool alone = lock_folder(folder, &lock);
     if (lstat(s->path, &status) == 0 && status.st_dev == s->device && status.st_ino == s->inode) unlink(s->path);
     if (alone) unlock_folder(lock);
@@ -383,7 +383,7 @@ void rpp_control_socket_forget_after_fork(rpp_control_socket *s)
 
 void rpp_control_socket_knock(const rpp_control_socket *s)
 {
-    /* On Linux this is enough, even if the path is gone. Other systems need a peer. */
+    /* On Linux, shutdown wakes the thread, even if the path is gone. On other systems a connection wakes it. */
     if (rpp_control_descriptor_is_ours(&s->listening)) shutdown(s->listening.number, SHUT_RDWR);
     struct sockaddr_un address = address_of(s->path);
     int number = new_socket();

@@ -4,10 +4,10 @@
  *   "auto"         PID.sock in $XDG_RUNTIME_DIR/rperf-push, else in rperf-push-UID of $TMPDIR, or /tmp
  *   "NAME.sock"    that path, or NAME-PID.sock if another process already listens there (the parent of a forked child)
  *   another path   PID.sock in that folder
- *   A path is only taken if it is free or its process is dead. The folder is locked while sockets of dead processes are removed; if
- *   another process keeps it locked, they stay.
- *   A new folder has mode 0700; the folder of "auto" must have it and must belong to this user. The socket has mode 0600. In addition
- *   the kernel tells which user a peer is.
+ *   A process takes a path only if the path is free or its process is dead. It locks the folder while it removes sockets of dead
+ *   processes. If another process holds the lock, it removes none.
+ *   A new folder has mode 0700. The folder of "auto" must have this mode and belong to this user. The socket has mode 0600. The server
+ *   also asks the kernel which user a peer is.
  *
  * Safety
  *   A program may close descriptors that are not its own, and its next files then get the same numbers. So each use of a number
@@ -24,7 +24,7 @@
 
 #include "base/status.h"
 
-#define RPP_CONTROL_PATH_MAX 104 /* what an address has room for, on every system */
+#define RPP_CONTROL_PATH_MAX 104 /* fits into a socket address on every system */
 #define RPP_CONTROL_WHY_MAX  256
 
 /* The identity of a descriptor, which its number alone does not have. */
@@ -46,19 +46,19 @@ typedef struct rpp_control_socket {
     ino_t inode;
 } rpp_control_socket;
 
-/* Listens, and removes the sockets that dead processes have left in the folder. RPP_IO: `why` has the reason. */
+/* Listens, and removes the sockets that dead processes left in the folder. On RPP_IO, `why` has the reason. */
 RPP_NODISCARD rpp_status rpp_control_socket_open(rpp_control_socket *listener, const char *place,
                                                  char why[RPP_CONTROL_WHY_MAX]);
 /* Listens at the same path again, after the program has closed our descriptor. */
 RPP_NODISCARD rpp_status rpp_control_socket_open_again(rpp_control_socket *listener, char why[RPP_CONTROL_WHY_MAX]);
 /* Closes it, and removes the path if it still leads to this socket. */
 void rpp_control_socket_close(rpp_control_socket *listener);
-/* In a forked child: the socket and its path are the parent's. */
+/* In a forked child: closes the child's descriptor. The path belongs to the parent. */
 void rpp_control_socket_forget_after_fork(rpp_control_socket *listener);
-/* Wakes the thread that waits for a peer: no peer is accepted from now on. Any thread. */
+/* Wakes the thread that waits for a peer. The socket accepts no peer from now on. Any thread. */
 void rpp_control_socket_knock(const rpp_control_socket *listener);
-/* The descriptor of a peer, non-blocking, whose user is this one or root. -1: there is none now, or it was another user's and is
- * closed. */
+/* Accepts a peer of this user or of root and returns its descriptor, which is non-blocking. Returns -1 if none is waiting. Disconnects a
+ * peer of another user and returns -1. */
 int rpp_control_socket_accept(const rpp_control_socket *listener);
 
 #endif

@@ -39,6 +39,7 @@ struct rpp_exporter {
 typedef struct window_parts {
     const rpp_exporter *exporter;
     const rpp_profile *profile;
+    unsigned mode;                   /* the values that are encoded */
     const rpp_row *rows;             /* rows of the profile, in the order in which they are sent */
     const rpp_window_series *series; /* NULL: samples have their own labels */
     rpp_payload *first, **end;
@@ -72,7 +73,7 @@ rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_nam
     exporter->queue = queue;
     exporter->limits = *limits;
     exporter->random = rpp_random_seed();
-    exporter->options = (rpp_pprof_options){.mode = settings->mode,
+    exporter->options = (rpp_pprof_options){.mode = settings->mode | RPP_MODE_CUSTOM,
                                             .period_ns = RPP_NS_PER_S / (settings->frequency ? settings->frequency : 1),
                                             .vm_state_frames = settings->vm_state_frames,
                                             .comments = exporter->comments,
@@ -115,6 +116,7 @@ static rpp_status encode_profile(const window_parts *parts, size_t first, size_t
 {
     const rpp_exporter *exporter = parts->exporter;
     rpp_pprof_options options = exporter->options;
+    options.mode = parts->mode;
     options.rows = parts->rows;
     options.no_labels = parts->series != NULL;
     rpp_gzip_sink *gzip = rpp_gzip_sink_new(&made->bytes.sink, GZIP_LEVEL);
@@ -184,6 +186,7 @@ static void add_part(window_parts *parts, rpp_payload *payload, const part *made
     payload->duration_ns = rpp_profile_duration_ns(parts->profile);
     payload->raw_length = made->raw_length;
     payload->samples = made->totals.samples;
+    payload->group = rpp_mode_group(parts->mode);
     *parts->end = payload;
     parts->end = &payload->next;
     parts->count++;
@@ -328,36 +331,55 @@ static uint64_t draw_shift_ns(rpp_exporter *exporter, const rpp_profile *profile
 }
 
 /* Labels of samples must not use names that the series has already. */
-static rpp_status find_series(rpp_exporter *exporter, const rpp_profile *profile, rpp_window_series *series)
+static rpp_status find_series(rpp_exporter *exporter, const window_parts *parts, rpp_window_series *series)
 {
     const rpp_payload no_labels = {0};
+    rpp_pprof_options options = exporter->options;
     rpp_pairs taken = {0};
+    options.mode = parts->mode;
     rpp_status status = rpp_series_labels(exporter->options.settings, &no_labels, &taken);
     if (status == RPP_OK) {
-        status = rpp_window_series_init(series, profile, &exporter->options, &taken, exporter->limits.max_series);
+        status = rpp_window_series_init(series, parts->profile, &options, &taken, exporter->limits.max_series);
     }
     rpp_pairs_destroy(&taken);
     return status;
 }
 
-static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
+/* The values of `mode`. Other values have other series, so the times of their parts begin anew. */
+static rpp_status encode_values(rpp_exporter *exporter, window_parts *parts, unsigned mode)
 {
     const rpp_profile *profile = parts->profile;
-    rpp_label_policy_begin(exporter->options.policy, rpp_profile_time_ns(profile));
+    parts->mode = mode;
+    parts->count = 0;
     if (!exporter->limits.max_series) {
         parts->rows = rpp_profile_rows(profile);
         return encode_range(parts, 0, rpp_profile_row_count(profile));
     }
     rpp_window_series series = {0};
-    rpp_status status = find_series(exporter, profile, &series);
+    rpp_status status = find_series(exporter, parts, &series);
     if (status == RPP_OK) {
         parts->rows = series.rows;
         parts->series = &series;
         status = encode_range(parts, 0, series.row_count);
-        parts->labels_cut = series.labels_cut;
-        if (status == RPP_OK) count_unlabelled(exporter, series.unlabelled + parts->unlabelled);
+        parts->labels_cut += series.labels_cut;
+        parts->unlabelled += series.unlabelled;
     }
+    parts->series = NULL;
     rpp_window_series_destroy(&series);
+    return status;
+}
+
+static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
+{
+    unsigned mode = exporter->options.mode;
+    rpp_label_policy_begin(exporter->options.policy, rpp_profile_time_ns(parts->profile));
+    rpp_status status = RPP_OK;
+    if (!exporter->limits.one_group) status = encode_values(exporter, parts, mode);
+    for (rpp_value_group group = 0; exporter->limits.one_group && group < RPP_GROUP_COUNT; group++) {
+        unsigned of_group = mode & rpp_group_mode(group);
+        if (of_group && status == RPP_OK) status = encode_values(exporter, parts, of_group);
+    }
+    if (status == RPP_OK && exporter->limits.max_series) count_unlabelled(exporter, parts->unlabelled);
     return status;
 }
 

@@ -24,7 +24,7 @@ rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency, bo
 {
     rpp_window_encoder *encoder = rpp_calloc(1, sizeof *encoder);
     if (!encoder) return NULL;
-    encoder->mode = mode;
+    encoder->mode = mode | RPP_MODE_CUSTOM;
     encoder->frequency = frequency;
     encoder->gzip = gzip;
     encoder->settings = rpp_settings_new();

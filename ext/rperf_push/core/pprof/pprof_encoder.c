@@ -142,6 +142,13 @@ static bool write_comments(pb_ostream_t *stream, const pb_field_t *field, void *
 
 /* --- the message ---------------------------------------------------------------------------------------------------- */
 
+/* Time is sampled at a period. All else is counted: each one stands for itself. */
+static uint64_t period_of(const rpp_pprof_options *options)
+{
+    bool is_time = options->values || rpp_mode_group(options->mode) == RPP_GROUP_PROCESS_CPU;
+    return is_time ? options->period_ns : 1;
+}
+
 static void describe(profile_message *message, const rpp_pprof_index *index, const rpp_pprof_options *options,
                      uint64_t time_offset_ns)
 {
@@ -149,11 +156,11 @@ static void describe(profile_message *message, const rpp_pprof_index *index, con
         message->sample_type[message->sample_type_count++] =
             (value_type_message){index->value_types[i], index->value_units[i]};
     }
-    /* Always CPU time, whatever the sample types are: servers put the period's type into the id of a profile type, and profiles with
+    /* The group's, whatever the sample types are: servers put the period's type into the id of a profile type, and profiles with
      * different ids do not add up. */
-    message->period_type = (value_type_message){index->period_type, index->nanoseconds};
+    message->period_type = (value_type_message){index->period_type, index->period_unit};
     message->has_period_type = true;
-    message->period = (int64_t)options->period_ns;
+    message->period = (int64_t)period_of(options);
     message->default_sample_type = message->sample_type[0].type;
     message->time_nanos = (int64_t)(rpp_profile_time_ns(index->profile) + time_offset_ns);
     message->duration_nanos = (int64_t)rpp_profile_duration_ns(index->profile);

@@ -15,19 +15,18 @@ typedef struct numbering_pass {
     uint32_t frames_end;    /* one past the highest id in function_ids; frames above have no name */
 } numbering_pass;
 
-size_t rpp_pprof_values_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row,
+size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row,
                            int64_t values[RPP_PPROF_MAX_VALUES])
 {
-    size_t count = 0;
     if (options->values) {
-        count = options->values->count;
+        size_t count = options->values->count;
         memcpy(values, options->values->numbers + row * count, count * sizeof *values);
         return count;
     }
-    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
-        if (options->mode >> value & 1) values[count++] = (int64_t)rows[row].values[value];
+    for (size_t i = 0; i < index->value_count; i++) {
+        values[i] = (int64_t)rpp_column_at(&index->columns[i], &index->rows[row]);
     }
-    return count;
+    return index->value_count;
 }
 
 uint32_t rpp_pprof_set_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row)
@@ -37,10 +36,14 @@ uint32_t rpp_pprof_set_of(const rpp_pprof_options *options, const rpp_row *rows,
 
 bool rpp_pprof_shows(const rpp_pprof_options *options, const rpp_row *rows, size_t row)
 {
-    int64_t values[RPP_PPROF_MAX_VALUES], any = 0;
-    size_t count = rpp_pprof_values_of(options, rows, row, values);
-    for (size_t i = 0; i < count; i++) any |= values[i];
-    return any != 0;
+    const rpp_pprof_values *own = options->values;
+    for (size_t i = 0; own && i < own->count; i++) {
+        if (own->numbers[row * own->count + i]) return true;
+    }
+    for (unsigned value = 0; value < RPP_VALUE_COUNT && !own; value++) {
+        if ((options->mode >> value & 1) && rows[row].values[value]) return true;
+    }
+    return false;
 }
 
 /* --- locations and functions ---------------------------------------------------------------------------------------- */
@@ -186,17 +189,18 @@ static rpp_status intern_values(rpp_pprof_index *index, const rpp_pprof_options 
         status = intern_value(index, own->types[i], own->units[i]);
     }
     if (own) return status;
-    for (unsigned value = 0; value < RPP_VALUE_COUNT && status == RPP_OK; value++) {
-        const rpp_value_type *known = &rpp_value_types[value];
-        if (options->mode >> value & 1) status = intern_value(index, known->type, known->unit);
+    size_t count = rpp_columns_of(index->profile, options->mode, index->columns);
+    for (size_t i = 0; i < count && status == RPP_OK; i++) {
+        status = intern_value(index, index->columns[i].type, index->columns[i].unit);
     }
     return status;
 }
 
 static rpp_status intern_header(rpp_pprof_index *index, const rpp_pprof_options *options)
 {
-    rpp_status status = intern(index, "nanoseconds", &index->nanoseconds);
-    if (status == RPP_OK) status = intern(index, "cpu", &index->period_type);
+    const rpp_value_group_type *group = &rpp_value_groups[options->values ? 0 : rpp_mode_group(options->mode)];
+    rpp_status status = intern(index, group->period_unit, &index->period_unit);
+    if (status == RPP_OK) status = intern(index, group->period_type, &index->period_type);
     if (status == RPP_OK) status = intern_values(index, options);
     if (status == RPP_OK) status = intern(index, "ruby", &index->mapping_file);
     if (status == RPP_OK) status = intern(index, options->doc_url, &index->doc_url);

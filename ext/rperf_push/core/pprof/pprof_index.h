@@ -12,6 +12,7 @@
 #include "pprof/pprof_labels.h"
 #include "pprof/pprof_options.h"
 #include "pprof/string_table.h"
+#include "profile/columns.h"
 #include "profile/profile.h"
 #include "sampling/frame_names.h"
 
@@ -33,8 +34,9 @@ typedef struct rpp_pprof_index {
     const rpp_row *rows; /* all of them */
     size_t first, count; /* the encoded rows */
     rpp_string_table *strings;
-    uint32_t period_type, nanoseconds, mapping_file, doc_url; /* places in the string table; 0: none */
+    uint32_t period_type, period_unit, mapping_file, doc_url; /* places in the string table; 0: none */
     uint32_t value_types[RPP_PPROF_MAX_VALUES], value_units[RPP_PPROF_MAX_VALUES];
+    rpp_column columns[RPP_COLUMNS_MAX]; /* the values of the rows, if they are not replaced */
     size_t value_count;
     uint32_t *comments;
     size_t comment_count;
@@ -55,7 +57,7 @@ RPP_NODISCARD rpp_status rpp_pprof_index_init(rpp_pprof_index *index, const rpp_
 void rpp_pprof_index_destroy(rpp_pprof_index *index);
 
 /* Returns the number of a row's values, and the values. */
-size_t rpp_pprof_values_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row,
+size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row,
                            int64_t values[RPP_PPROF_MAX_VALUES]);
 /* The label set of a row: its own, or the caller's. */
 uint32_t rpp_pprof_set_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row);

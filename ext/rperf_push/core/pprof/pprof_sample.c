@@ -42,7 +42,7 @@ static uint8_t *put_values(uint8_t *start, const rpp_pprof_index *index, const r
 {
     uint8_t *content = start + RPP_WIRE_ROOM, *at = content;
     int64_t values[RPP_PPROF_MAX_VALUES];
-    size_t count = rpp_pprof_values_of(options, index->rows, row, values);
+    size_t count = rpp_pprof_values_of(index, options, row, values);
     for (size_t i = 0; i < count; i++) at = rpp_wire_varint(at, (uint64_t)values[i]);
     return rpp_wire_close(start, perftools_profiles_Sample_value_tag, content, at);
 }

@@ -105,13 +105,13 @@ static rpp_status intern(rpp_window_series *series, const item_list *list, uint3
 
 /* --- rows ----------------------------------------------------------------------------------------------------------- */
 
-static uint64_t time_of(const rpp_row *row)
+static uint64_t weight_of(const rpp_row *row, unsigned mode)
 {
-    uint64_t time_ns = 0;
+    uint64_t weight = 0, weighed = rpp_group_mode(rpp_mode_group(mode));
     for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
-        if (rpp_value_types[value].scaled_by == RPP_SCALED_BY_CLOCKS) time_ns += row->values[value];
+        if (weighed >> value & 1) weight += row->values[value];
     }
-    return time_ns;
+    return weight;
 }
 
 static rpp_status number_rows(rpp_window_series *series, const rpp_profile *profile, const rpp_pprof_options *options,
@@ -128,7 +128,7 @@ static rpp_status number_rows(rpp_window_series *series, const rpp_profile *prof
             if (status != RPP_OK) return status;
         }
         series->sets[*id].rows++;
-        series->sets[*id].weight += time_of(&rows[i]);
+        series->sets[*id].weight += weight_of(&rows[i], options->mode);
         series->labels_cut += series->labels.cut[rows[i].labels];
         series->row_count++;
     }

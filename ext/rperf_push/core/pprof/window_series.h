@@ -1,7 +1,8 @@
 /* window_series.h - divides a window's rows into series, for a backend that drops the labels of samples.
  *
  * A series is one set of labels as they are sent, including the state's label. Series 0 has no labels. It also receives the
- * rows of sets that have no room: a request has a limited number of series, and the sets with the most time keep theirs.
+ * rows of sets that have no room: a request has a limited number of series, and the sets with the most time, or the most of
+ * what the profile counts instead, keep theirs.
  *
  * Threads    one at a time.
  * Ownership  the profile must outlive it. A struct of all zeros is empty and may be destroyed.
@@ -13,7 +14,7 @@
 #include "pprof/pprof_labels.h"
 
 typedef struct rpp_window_series {
-    /* The profile's rows by series: series with the most time first, series 0 last; each keeps its order. Rows without a
+    /* The profile's rows by series: series with the most first, series 0 last; each keeps its order. Rows without a
      * shown value are left out. */
     rpp_row *rows;
     size_t row_count;

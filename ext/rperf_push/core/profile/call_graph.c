@@ -51,15 +51,18 @@ static bool is_edge(const void *table, uint32_t id, const void *wanted)
     return known->caller == edge->caller && known->callee == edge->callee;
 }
 
+static rpp_status grow_stamps(uint64_t **stamps, size_t *capacity, size_t needed)
+{
+    return rpp_grow((void **)stamps, capacity, needed, sizeof **stamps);
+}
+
 /* Ids are dense, so this makes all functions up to the id. */
 static rpp_status make_function(rpp_call_graph *g, uint32_t id)
 {
     size_t needed = (size_t)id + 1;
     if (needed <= g->function_count) return RPP_OK;
     rpp_status status = rpp_grow((void **)&g->functions, &g->function_capacity, needed, sizeof *g->functions);
-    if (status == RPP_OK) {
-        status = rpp_grow((void **)&g->function_stamps, &g->function_stamp_capacity, needed, sizeof(uint64_t));
-    }
+    if (status == RPP_OK) status = grow_stamps(&g->function_stamps, &g->function_stamp_capacity, needed);
     if (status != RPP_OK) return status;
     for (; g->function_count < needed; g->function_count++) {
         g->functions[g->function_count] = (rpp_graph_function){0};
@@ -74,9 +77,7 @@ static rpp_status line_of(rpp_call_graph *g, rpp_graph_frame frame, uint32_t *id
     *id = rpp_hash_index_find(&g->by_line, hash, is_line, g->lines, &frame);
     if (*id != RPP_INDEX_NONE) return RPP_OK;
     rpp_status status = rpp_grow((void **)&g->lines, &g->line_capacity, g->line_count + 1, sizeof *g->lines);
-    if (status == RPP_OK) {
-        status = rpp_grow((void **)&g->line_stamps, &g->line_stamp_capacity, g->line_count + 1, sizeof(uint64_t));
-    }
+    if (status == RPP_OK) status = grow_stamps(&g->line_stamps, &g->line_stamp_capacity, g->line_count + 1);
     if (status == RPP_OK) status = rpp_hash_index_reserve(&g->by_line, 1);
     if (status != RPP_OK) return status;
     *id = (uint32_t)g->line_count;
@@ -93,9 +94,7 @@ static rpp_status edge_of(rpp_call_graph *g, uint32_t caller, uint32_t callee, u
     *id = rpp_hash_index_find(&g->by_edge, hash, is_edge, g->edges, &edge);
     if (*id != RPP_INDEX_NONE) return RPP_OK;
     rpp_status status = rpp_grow((void **)&g->edges, &g->edge_capacity, g->edge_count + 1, sizeof *g->edges);
-    if (status == RPP_OK) {
-        status = rpp_grow((void **)&g->edge_stamps, &g->edge_stamp_capacity, g->edge_count + 1, sizeof(uint64_t));
-    }
+    if (status == RPP_OK) status = grow_stamps(&g->edge_stamps, &g->edge_stamp_capacity, g->edge_count + 1);
     if (status == RPP_OK) status = rpp_hash_index_reserve(&g->by_edge, 1);
     if (status != RPP_OK) return status;
     *id = (uint32_t)g->edge_count;

@@ -8,20 +8,19 @@
 #include "base/stats.h"
 #include "base/thread.h"
 #include "base/waker.h"
+#include "profile/contention.h"
+#include "profile/open_windows.h"
+#include "profile/shown_stacks.h"
 #include "profile/silence.h"
-#include "profile/window_part.h"
+#include "profile/watch.h"
 
 /* While no thread runs, nothing can be captured and no window can close, so the collector sleeps until a thread runs. It wakes up
  * once in this time anyway, in case it missed one. */
 #define DEEP_SLEEP_NS         (5 * RPP_NS_PER_S)
-/* A process that works now and then reaches a safepoint this soon after the end of a window; an idle process does not. */
-#define SAFEPOINT_PATIENCE_NS DEEP_SLEEP_NS
 /* The collector asks for rotations and for work on frames this often, even if the sampling period is longer. */
 #define LONGEST_TICK_NS       (50 * RPP_NS_PER_MS)
 /* A job at the next safepoint names frames. A window waits no longer than this for names. */
 #define NAMES_PATIENCE_NS     (3 * RPP_NS_PER_S)
-/* Windows follow the monotonic clock. If the wall clock was set by more than this, the next window starts at the new time. */
-#define CLOCK_STEP_NS         RPP_NS_PER_S
 #define COLLECTOR_STACK_BYTES (1024 * 1024)
 
 struct rpp_pipeline {
@@ -34,29 +33,21 @@ struct rpp_pipeline {
 
     /* shared with the sampler */
     _Atomic unsigned work;
-    _Atomic unsigned ticks;           /* not taken yet, of the thread that they found */
-    _Atomic(const void *) found;      /* that thread */
-    _Atomic uint64_t found_cpu_ns;    /* its CPU clock at the last of these ticks */
-    _Atomic uint64_t found_ns;        /* the time of the last of these ticks */
-    _Atomic uint32_t window;          /* the current window */
-    _Atomic uint32_t rotated;         /* windows below this one are settled and may be sealed */
-    _Atomic uint64_t boundary_ns;     /* of the last rotation */
-    _Atomic uint64_t window_start_ns; /* of the window that will be sealed next */
-    _Atomic uint64_t period_ns;
+    _Atomic uint32_t window;      /* the current window */
+    _Atomic uint32_t rotated;     /* windows below this one are settled and may be sealed */
+    _Atomic uint64_t boundary_ns; /* of the last rotation */
     _Atomic bool last;
-    _Atomic bool ticking;
     _Atomic bool asleep;
     _Atomic uint64_t stirred_ns; /* when a thread began to run during the deep sleep; 0: none */
     rpp_waker waker;
+    rpp_ticker *ticker;
+    rpp_ticker_seat seat;
+    rpp_watch watch;
+    rpp_open_windows windows;
 
     /* collector only */
-    rpp_profile *open[2]; /* by the window's lowest bit; NULL until its first sample */
-    uint64_t due_ns, settled_since_ns;
-    uint64_t known_until_ns; /* the first part of the open window was delivered up to here; 0: not yet */
-    uint64_t random, tick_ns, tick_period_end_ns; /* each period has one tick, at a random place */
-    uint64_t realtime_offset_ns;                  /* realtime = monotonic + this, modulo 2^64 */
+    uint64_t settled_since_ns;
     rpp_silence silence;
-    rpp_rests rests;
 
     pthread_t thread;
     bool started;
@@ -71,19 +62,6 @@ struct rpp_pipeline {
 static uint64_t monotonic(const rpp_pipeline *p)
 {
     return p->clock->monotonic_ns(p->clock->context);
-}
-
-static uint64_t current_offset(const rpp_pipeline *p)
-{
-    return p->clock->realtime_ns(p->clock->context) - monotonic(p);
-}
-
-/* The first window is shorter by a random part, so that processes that start together do not upload together. */
-static uint64_t first_interval(uint64_t interval_ns)
-{
-    uint64_t random = rpp_random_seed();
-    uint64_t tenths = 1000 + rpp_random_next(&random) % 9001;
-    return interval_ns / 10000 * tenths;
 }
 
 rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pipeline_seams *seams,
@@ -101,14 +79,17 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
         return NULL;
     }
     uint64_t now = monotonic(p);
-    p->due_ns = now + first_interval(options->interval_ns);
-    p->random = rpp_random_seed();
-    p->realtime_offset_ns = current_offset(p);
+    p->windows.clock = p->clock;
+    p->windows.limits = options->limits;
+    p->windows.interval_ns = options->interval_ns;
+    p->windows.keeps_pace = options->keeps_pace;
+    rpp_open_windows_init(&p->windows, now);
+    atomic_store(&p->boundary_ns, now);
+    if (options->moments.on_ns) rpp_watch_init(&p->watch, options->moments.on_ns, options->moments.off_ns, now);
     if (options->tells_silence) rpp_silence_init(&p->silence, options->interval_ns, now);
-    rpp_pipeline_open(p, now);
-    atomic_store(&p->period_ns, options->period_ns);
-    atomic_store(&p->ticking, true);
     rpp_waker_init(&p->waker);
+    p->ticker = options->ticker;
+    p->seat.waker = &p->waker;
     pthread_mutex_init(&p->lock, NULL);
     rpp_cond_init(&p->changed);
     return p;
@@ -116,18 +97,18 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
 
 void rpp_pipeline_open(rpp_pipeline *p, uint64_t start_ns)
 {
-    atomic_store(&p->window_start_ns, start_ns);
+    rpp_open_windows_open(&p->windows, start_ns);
     atomic_store(&p->boundary_ns, start_ns);
 }
 
 void rpp_pipeline_free(rpp_pipeline *p)
 {
     if (!p) return;
+    rpp_ticker_leave(p->ticker, &p->seat);
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->lock);
     rpp_waker_destroy(&p->waker);
-    rpp_profile_free(p->open[0]);
-    rpp_profile_free(p->open[1]);
+    rpp_open_windows_destroy(&p->windows);
     rpp_sample_buffer_free(p->buffer);
     rpp_free(p);
 }
@@ -143,9 +124,7 @@ void rpp_pipeline_forget_after_fork(rpp_pipeline *p)
 static void ingest(const rpp_sample *sample, const rpp_location *locations, void *context)
 {
     rpp_pipeline *p = context;
-    rpp_profile **slot = &p->open[sample->window & 1];
-    if (!*slot) *slot = rpp_profile_new(&p->options.limits);
-    if (!*slot || rpp_profile_add(*slot, sample, locations) != RPP_OK) {
+    if (rpp_open_windows_add(&p->windows, sample, locations) != RPP_OK) {
         rpp_stats_add(RPP_STAT_time_lost_ns, sample->wall_ns);
     }
     if (p->options.seen && !sample->sum) rpp_whereabouts_note(p->options.seen, sample, locations, monotonic(p));
@@ -175,34 +154,15 @@ static void set_delivered(rpp_pipeline *p, uint32_t windows)
 
 static void begin_window(rpp_pipeline *p, uint64_t start_ns)
 {
-    uint64_t offset = current_offset(p);
-    int64_t step = (int64_t)(offset - p->realtime_offset_ns);
-    if (step > (int64_t)CLOCK_STEP_NS || step < -(int64_t)CLOCK_STEP_NS) p->realtime_offset_ns = offset;
-    atomic_store(&p->window_start_ns, start_ns);
-    p->due_ns = start_ns + p->options.interval_ns;
+    rpp_open_windows_begin(&p->windows, start_ns);
     if (p->options.seen) rpp_whereabouts_begin_window(p->options.seen, atomic_load(&p->window));
 }
 
-/* The greatest weight of a draw. If the kernel's tick is longer than the period, every tick is taken. */
-static uint64_t longest_weight_ns(rpp_pipeline *p)
+/* If the kernel's tick is longer than the period, every tick is taken. */
+static rpp_draws draws_of(const rpp_pipeline *p)
 {
-    uint64_t period = atomic_load_explicit(&p->period_ns, memory_order_relaxed);
-    return period > p->options.tick_ns ? period : p->options.tick_ns;
-}
-
-static void share_out(rpp_pipeline *p, rpp_profile *profile)
-{
-    rpp_profile_share_out(profile, longest_weight_ns(p), atomic_load(&p->last), &p->rests);
-}
-
-/* NULL: no draw came. The time that the clocks summed up waits for a window with a draw. */
-static rpp_profile *close_profile(rpp_pipeline *p, rpp_profile *profile)
-{
-    if (!profile) return NULL;
-    share_out(p, profile);
-    if (rpp_profile_row_count(profile)) return profile;
-    rpp_profile_free(profile);
-    return NULL;
+    uint64_t period = rpp_ticker_period_ns(p->ticker);
+    return (rpp_draws){period > p->options.tick_ns ? period : p->options.tick_ns, atomic_load(&p->last)};
 }
 
 /* A preemption often falls on a tick, because the kernel's time slices end at ticks. */
@@ -212,41 +172,35 @@ static void note_preemptions(void)
     if (getrusage(RUSAGE_SELF, &used) == 0) rpp_stats_set(RPP_STAT_preemptions, (uint64_t)used.ru_nivcsw);
 }
 
+/* An encoded window takes time. Another collector ticks meanwhile. */
 static void deliver(rpp_pipeline *p, rpp_profile *profile, uint64_t start_ns, uint64_t end_ns)
 {
     rpp_stats_add(RPP_STAT_windows_sealed, 1);
     note_preemptions();
     if (profile) {
-        rpp_profile_seal(profile, start_ns + p->realtime_offset_ns, end_ns - start_ns);
+        rpp_profile_seal(profile, rpp_open_windows_realtime_ns(&p->windows, start_ns), end_ns - start_ns);
+        rpp_ticker_hand_over(p->ticker, &p->seat);
+        rpp_find_contentions(profile, p->names);
+        rpp_show_stacks(profile, p->names, p->options.class_labels);
         p->seams.deliver(profile, p->seams.context);
+        rpp_ticker_come_back(p->ticker, &p->seat);
     } else {
         rpp_stats_add(RPP_STAT_windows_empty, 1);
     }
 }
 
-/* If no thread runs, no thread can be settled. Then the known part of the window is delivered soon after its end, and the rest when a
- * thread runs. */
-static bool may_deliver_what_is_known(const rpp_pipeline *p)
+static uint64_t known_due_ns(const rpp_pipeline *p)
 {
-    const rpp_profile *profile = p->open[atomic_load(&p->window) & 1];
-    return profile && !p->known_until_ns && rpp_profile_row_count(profile);
-}
-
-static uint64_t idle_due_ns(const rpp_pipeline *p)
-{
-    uint64_t half_ns = p->options.interval_ns / 2;
-    return p->due_ns + (half_ns > SAFEPOINT_PATIENCE_NS ? half_ns : SAFEPOINT_PATIENCE_NS);
+    return rpp_open_windows_known_due_ns(&p->windows, atomic_load(&p->window));
 }
 
 static void deliver_what_is_known(rpp_pipeline *p)
 {
     uint64_t now = monotonic(p);
     uint32_t window = atomic_load(&p->window);
-    if (now < idle_due_ns(p) || window != delivered_windows(p) || !may_deliver_what_is_known(p)) return;
-    p->known_until_ns = now;
-    share_out(p, p->open[window & 1]);
-    rpp_profile *known = rpp_window_part_known(p->open[window & 1], p->names, &p->options.limits);
-    if (known) deliver(p, known, atomic_load(&p->window_start_ns), now);
+    if (now < known_due_ns(p) || window != delivered_windows(p)) return;
+    rpp_profile *known = rpp_open_windows_take_known(&p->windows, window, draws_of(p), p->names, now);
+    if (known) deliver(p, known, atomic_load(&p->windows.start_ns), now);
 }
 
 /* Seals and delivers the window that a rotation has settled, once its frames have names. */
@@ -256,25 +210,18 @@ static void seal_settled_window(rpp_pipeline *p, bool patient)
     if (window == atomic_load_explicit(&p->rotated, memory_order_acquire)) return;
     drain(p); /* the buffer has everything that was settled before `rotated` was raised */
 
-    rpp_profile **slot = &p->open[window & 1];
     uint64_t now = monotonic(p), end = atomic_load(&p->boundary_ns);
     if (!p->settled_since_ns) p->settled_since_ns = now;
-    if (patient && *slot && !rpp_profile_is_named(*slot, p->names) && now - p->settled_since_ns < NAMES_PATIENCE_NS) {
+    if (patient && now - p->settled_since_ns < NAMES_PATIENCE_NS &&
+        !rpp_open_windows_is_named(&p->windows, window, p->names)) {
         return;
     }
     p->settled_since_ns = 0;
 
-    uint64_t start = atomic_load(&p->window_start_ns), known_until = p->known_until_ns;
-    rpp_profile *sealed = close_profile(p, *slot);
-    *slot = NULL;
-    p->known_until_ns = 0;
-    if (known_until && sealed) {
-        uint64_t since = end > known_until ? end - known_until : 0;
-        rpp_profile *late = rpp_window_part_late(sealed, since, &p->options.limits);
-        if (late) deliver(p, late, start, known_until);
-    }
-    if (!sealed) rpp_silence_window(&p->silence);
-    deliver(p, sealed, known_until && known_until < end ? known_until : start, end);
+    rpp_closed_window closed = rpp_open_windows_close(&p->windows, window, draws_of(p), end);
+    if (closed.late) deliver(p, closed.late, closed.start_ns, closed.known_until_ns);
+    if (!closed.profile) rpp_silence_window(&p->silence);
+    deliver(p, closed.profile, closed.since_ns, end);
     begin_window(p, end);
     set_delivered(p, window + 1);
 }
@@ -287,68 +234,51 @@ static bool is_stopping(rpp_pipeline *p)
     return stopping;
 }
 
-/* Ticks do not depend on which thread runs. After a deep sleep, a tick at the moment of the wake-up would find the thread that wakes
- * first too often. And that thread began to run before the collector woke: ticks from now on would miss its first work. */
+/* --- ticks and waits --- */
+
+/* After a deep sleep, the thread that woke the collector began to run before it: ticks from now on would miss its first work. */
 static bool is_tick(rpp_pipeline *p, bool slept)
 {
-    uint64_t now = monotonic(p), period = atomic_load_explicit(&p->period_ns, memory_order_relaxed);
-    uint64_t stirred = atomic_exchange(&p->stirred_ns, 0);
-    if (slept || now > p->tick_ns + period) p->tick_period_end_ns = slept && stirred ? stirred : now;
-    if (!slept && now < p->tick_ns) return false;
-    uint64_t at = rpp_random_next(&p->random) % period;
-    p->tick_ns = p->tick_period_end_ns + at;
-    p->tick_period_end_ns += period;
-    return !slept;
+    uint64_t now = monotonic(p), stirred = atomic_exchange(&p->stirred_ns, 0);
+    uint64_t awake_since = stirred ? stirred : now;
+    return rpp_ticker_is_due(p->ticker, &p->seat, now, slept ? awake_since : 0);
 }
 
-/* The sampler may read while this writes, and get the time of one tick with the count of another. Then it has a little more or
- * less to weigh. But it never gets the count of another thread's ticks. */
-static void note_tick(rpp_pipeline *p)
+static void tick(rpp_pipeline *p)
 {
-    rpp_finding found = p->seams.find(p->seams.context);
-    if (!found.who) return; /* it has just stopped */
-    if (atomic_load(&p->found) != found.who) atomic_store(&p->ticks, 0);
-    atomic_store(&p->found, found.who);
-    atomic_store(&p->found_cpu_ns, found.at.cpu_ns);
-    atomic_store(&p->found_ns, found.at.wall_ns);
-    atomic_fetch_add(&p->ticks, 1);
-    atomic_fetch_or(&p->work, RPP_WORK_TICK);
-    rpp_stats_add(RPP_STAT_ticks, 1);
+    rpp_finding found = p->seams.find(p->seams.context); /* nobody: it has just stopped */
+    if (rpp_ticker_note(p->ticker, &p->seat, found)) atomic_fetch_or(&p->work, RPP_WORK_TICK);
 }
 
 /* Asks for work while a safepoint is likely. Asks again every period, because the VM may lose a request. */
-static void ask_for_work(rpp_pipeline *p, unsigned activity, bool ticks)
+static void ask_for_work(rpp_pipeline *p, unsigned activity, bool is_tick)
 {
-    if (monotonic(p) >= p->due_ns && delivered_windows(p) == atomic_load(&p->window)) {
+    if (monotonic(p) >= p->windows.due_ns && delivered_windows(p) == atomic_load(&p->window)) {
         atomic_fetch_or(&p->work, RPP_WORK_ROTATE);
     }
-    if (ticks && (activity & RPP_ACTIVITY_OVERDUE)) note_tick(p);
-    if ((activity & RPP_ACTIVITY_RAN) && atomic_load(&p->work)) p->seams.ask(p->seams.context);
+    if (is_tick && (activity & RPP_ACTIVITY_OVERDUE)) tick(p);
+    bool due = atomic_load(&p->work) || !rpp_watch_is_followed(&p->watch);
+    if ((activity & RPP_ACTIVITY_RAN) && due) p->seams.ask(p->seams.context);
 }
 
 /* The name explains the backtrace of an idle process. */
 static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
 {
     uint64_t until = monotonic(p) + DEEP_SLEEP_NS;
-    if (may_deliver_what_is_known(p) && idle_due_ns(p) < until) until = idle_due_ns(p);
-    rpp_waker_wait(&p->waker, until);
+    rpp_waker_wait(&p->waker, rpp_ns_least(until, known_due_ns(p)));
 }
 
-/* Without ticks of its own: until the window is over, and then in the same rhythm, until it is settled. */
-static uint64_t next_tick_ns(rpp_pipeline *p)
-{
-    if (atomic_load_explicit(&p->ticking, memory_order_relaxed)) return p->tick_ns;
-    return p->due_ns > monotonic(p) ? p->due_ns : UINT64_MAX;
-}
-
+/* A collector that does not tick sleeps until its window is over, and then wakes in the same rhythm until the window is settled.
+ * With moments, each wakes at their changes as well. */
 static void collector_waits_for_the_next_tick(rpp_pipeline *p)
 {
-    uint64_t period = atomic_load_explicit(&p->period_ns, memory_order_relaxed), now = monotonic(p);
-    bool is_calm =
-        !atomic_load_explicit(&p->ticking, memory_order_relaxed) && p->due_ns > now && !atomic_load(&p->work);
+    uint64_t period = rpp_ticker_period_ns(p->ticker), tick = rpp_ticker_next_ns(p->ticker, &p->seat);
+    uint64_t now = monotonic(p), due = p->windows.due_ns > now ? p->windows.due_ns : UINT64_MAX;
+    bool ticks = tick != UINT64_MAX;
+    bool is_calm = !ticks && due != UINT64_MAX && !atomic_load(&p->work);
+    uint64_t next = rpp_ns_least(ticks ? tick : due, rpp_watch_next_ns(&p->watch));
     uint64_t at_last = now + (is_calm || period > LONGEST_TICK_NS ? LONGEST_TICK_NS : period);
-    uint64_t next = next_tick_ns(p);
-    rpp_waker_wait(&p->waker, next < at_last ? next : at_last);
+    rpp_waker_wait(&p->waker, rpp_ns_least(next, at_last));
 }
 
 static void *collector_main(void *context)
@@ -359,11 +289,12 @@ static void *collector_main(void *context)
     while (!is_stopping(p)) {
         /* Set before asking for activity: a thread that runs after the answer then ends the sleep. */
         atomic_store(&p->asleep, quiet > 0);
-        bool ticks = is_tick(p, slept) && atomic_load_explicit(&p->ticking, memory_order_relaxed);
+        bool due = is_tick(p, slept);
         unsigned activity = p->seams.activity(p->seams.context);
         quiet = activity ? 0 : quiet + 1;
         drain(p);
-        ask_for_work(p, activity, ticks);
+        rpp_watch_look(&p->watch, slept, monotonic(p));
+        ask_for_work(p, activity, due);
         seal_settled_window(p, true);
         rpp_silence_look(&p->silence, monotonic(p));
         slept = quiet >= 2;
@@ -371,6 +302,7 @@ static void *collector_main(void *context)
             collector_waits_for_the_next_tick(p);
         } else {
             deliver_what_is_known(p);
+            if (rpp_watch_rest(&p->watch)) p->seams.ask(p->seams.context);
             collector_sleeps_until_a_thread_runs(p);
         }
     }
@@ -425,17 +357,6 @@ unsigned rpp_pipeline_work(rpp_pipeline *p)
     return atomic_fetch_and(&p->work, ~RPP_WORK_TICK);
 }
 
-rpp_ticks rpp_pipeline_take_ticks(rpp_pipeline *p)
-{
-    const void *who = atomic_load(&p->found);
-    rpp_ticks ticks = {.count = atomic_exchange(&p->ticks, 0)};
-    ticks.last.who = atomic_load(&p->found);
-    if (ticks.last.who != who) ticks.count = 0;
-    ticks.last.at.cpu_ns = atomic_load(&p->found_cpu_ns);
-    ticks.last.at.wall_ns = atomic_load(&p->found_ns);
-    return ticks;
-}
-
 uint32_t rpp_pipeline_window(const rpp_pipeline *p)
 {
     return atomic_load_explicit(&p->window, memory_order_relaxed);
@@ -447,6 +368,21 @@ void rpp_pipeline_stir(rpp_pipeline *p)
     uint64_t none = 0;
     atomic_compare_exchange_strong(&p->stirred_ns, &none, monotonic(p));
     rpp_waker_wake(&p->waker);
+}
+
+bool rpp_pipeline_watches(const rpp_pipeline *p)
+{
+    return rpp_watch_is_on(&p->watch);
+}
+
+void rpp_pipeline_set_moments(rpp_pipeline *p, bool on)
+{
+    rpp_watch_want(&p->watch, on);
+}
+
+void rpp_pipeline_note_watching(rpp_pipeline *p, bool on)
+{
+    rpp_watch_note(&p->watch, on);
 }
 
 void rpp_pipeline_wake(rpp_pipeline *p)
@@ -507,10 +443,9 @@ rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *p, uint32_t window, rpp_pat
 
 void rpp_pipeline_set_ticking(rpp_pipeline *p, bool on)
 {
-    atomic_store_explicit(&p->ticking, on, memory_order_relaxed);
-}
-
-void rpp_pipeline_set_period(rpp_pipeline *p, uint64_t period_ns)
-{
-    atomic_store_explicit(&p->period_ns, period_ns, memory_order_relaxed);
+    if (on) {
+        rpp_ticker_join(p->ticker, &p->seat);
+    } else {
+        rpp_ticker_leave(p->ticker, &p->seat);
+    }
 }

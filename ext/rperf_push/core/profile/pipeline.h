@@ -29,10 +29,11 @@
 #include "base/clock.h"
 #include "base/patience.h"
 #include "profile/profile.h"
+#include "profile/ticker.h"
 #include "profile/whereabouts.h"
 #include "sampling/frame_names.h"
+#include "sampling/moments.h"
 #include "sampling/sample_buffer.h"
-#include "sampling/thread_time.h"
 
 /* Work that the collector asks for. */
 #define RPP_WORK_TICK   1u /* capture the running thread */
@@ -42,18 +43,6 @@
 /* What happened since the last call of `activity`. */
 #define RPP_ACTIVITY_RAN     1u /* a thread ran: a safepoint is likely */
 #define RPP_ACTIVITY_OVERDUE 2u /* a running thread needs a tick of the collector */
-
-/* A tick found a thread. */
-typedef struct rpp_finding {
-    const void *who; /* NULL: nobody */
-    rpp_time at;     /* by the thread's CPU clock, and by the monotonic clock */
-} rpp_finding;
-
-/* Ticks that found the same thread; a call without a safepoint may be as long as many. */
-typedef struct rpp_ticks {
-    unsigned count;
-    rpp_finding last;
-} rpp_ticks;
 
 typedef struct rpp_pipeline_seams {
     /* Asks the sampler to call rpp_pipeline_work at its next safepoint. Collector thread; must not block. */
@@ -69,10 +58,13 @@ typedef struct rpp_pipeline_seams {
 
 typedef struct rpp_pipeline_options {
     uint64_t interval_ns; /* length of a window */
-    uint64_t period_ns;   /* sampling period: interval of ticks while threads run */
     uint64_t tick_ns;     /* the kernel's tick, if ticks come from it; 0: unknown */
+    rpp_ticker *ticker;   /* of all pipelines of the sampler; outlives them */
     size_t buffer_half_bytes;
+    rpp_moments moments; /* the averages; 0: none. What is watched in them: see rpp_pipeline_watches */
     rpp_profile_limits limits;
+    bool class_labels;      /* classes of allocated objects are labels, not frames (shown_stacks.h) */
+    bool keeps_pace;        /* a late boundary makes the next window shorter */
     bool tells_silence;     /* logs a line if samples stop (silence.h) */
     rpp_whereabouts *seen;  /* gets each sample, or NULL; outlives the pipeline */
     const rpp_clock *clock; /* NULL: the machine's */
@@ -99,10 +91,13 @@ void rpp_pipeline_forget_after_fork(rpp_pipeline *pipeline);
 rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
 /* Returns RPP_WORK_* bits, and clears TICK. The others stay until the work is done. */
 unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
-/* Returns the ticks since the last call. Each of them weighs a period. Ticks that found another thread before are dropped. */
-rpp_ticks rpp_pipeline_take_ticks(rpp_pipeline *pipeline);
 /* The number of the current window. */
 uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
+/* With moments, a pipeline watches in them: rpp_pipeline_watches. The sampler says what it does; until it does that, the collector
+ * asks. A new pipeline has none. */
+void rpp_pipeline_set_moments(rpp_pipeline *pipeline, bool on);
+bool rpp_pipeline_watches(const rpp_pipeline *pipeline);
+void rpp_pipeline_note_watching(rpp_pipeline *pipeline, bool on);
 /* A thread began to run: ends the collector's deep sleep. Cheap if it is awake. */
 void rpp_pipeline_stir(rpp_pipeline *pipeline);
 /* Wakes the collector: the buffer fills, or work was done. */
@@ -126,10 +121,7 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
 RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, rpp_patience *patience);
 /* Windows that are sealed from now on leave no rest for later ones. Call it before the last rotation of a session. */
 void rpp_pipeline_set_last(rpp_pipeline *pipeline);
-/* Off: another pipeline of the same sampler ticks for both, and the collector wakes only for windows, names and the buffer. A new
- * pipeline ticks. */
+/* On: the collector is one of those that tick (ticker.h). Off, as a new one is: it wakes only for windows, names and the buffer. */
 void rpp_pipeline_set_ticking(rpp_pipeline *pipeline, bool on);
-/* Takes effect with the next tick. */
-void rpp_pipeline_set_period(rpp_pipeline *pipeline, uint64_t period_ns);
 
 #endif

@@ -5,8 +5,10 @@
 #include "profile/profile.h"
 
 #include "base/alloc.h"
+#include "base/custom_values.h"
 #include "base/hash_index.h"
 #include "base/stats.h"
+#include "profile/counted.h"
 #include "sampling/frame_names.h"
 
 /* A full stack table has 62 MiB: 44 MiB of rows, and the rest locations, entries and indexes. */
@@ -16,7 +18,10 @@ const rpp_profile_limits rpp_profile_default_limits = {
     .max_rows = 200000,
 };
 
-#define NO_ROW SIZE_MAX
+#define NO_ROW              SIZE_MAX
+/* One for each state, and one for each value that the program counts. */
+#define LAST_ROWS           (RPP_STATE_COUNT + RPP_CUSTOM_MAX)
+#define SMALLEST_SLOT_BYTES 40u /* of an object, in each Ruby */
 
 static const rpp_location nowhere = {RPP_FRAME_UNKNOWN, 0};
 
@@ -26,12 +31,14 @@ struct rpp_profile {
     uint32_t overflow_stack;
     uint32_t max_rows;
     bool separate_rows;
-    rpp_row *rows; /* always with room for the last rows that do not exist yet */
+    unsigned custom_values; /* a bit for each id */
+    rpp_row *rows;          /* always with room for the last rows that do not exist yet */
     size_t row_count, row_capacity;
-    size_t last_rows[RPP_STATE_COUNT]; /* rows for samples without a row of their own; NO_ROW: none yet */
+    size_t last_rows[LAST_ROWS]; /* rows for samples without a row of their own; NO_ROW: none yet */
     size_t last_row_count;
     rpp_hash_index by_key;
     rpp_shares shares;
+    uint64_t objects_counted, objects_seen; /* by the VM; one by one, in samples */
     uint64_t time_ns, duration_ns;
 };
 
@@ -51,7 +58,7 @@ rpp_profile *rpp_profile_new(const rpp_profile_limits *limits)
     rpp_location overflow = {RPP_FRAME_OVERFLOW, 0};
     profile->max_rows = limits->max_rows;
     profile->separate_rows = limits->separate_rows;
-    for (int state = 0; state < RPP_STATE_COUNT; state++) profile->last_rows[state] = NO_ROW;
+    for (size_t i = 0; i < LAST_ROWS; i++) profile->last_rows[i] = NO_ROW;
 
     rpp_status status = RPP_NO_MEMORY;
     profile->stacks = rpp_stack_table_new(&stacks);
@@ -59,7 +66,7 @@ rpp_profile *rpp_profile_new(const rpp_profile_limits *limits)
     if (!profile->stacks || !profile->label_sets) goto done;
     status = rpp_stack_table_intern(profile->stacks, &overflow, 1, &profile->overflow_stack);
     if (status != RPP_OK) goto done;
-    status = rpp_grow((void **)&profile->rows, &profile->row_capacity, RPP_STATE_COUNT, sizeof *profile->rows);
+    status = rpp_grow((void **)&profile->rows, &profile->row_capacity, LAST_ROWS, sizeof *profile->rows);
 
 done:
     if (status == RPP_OK) return profile;
@@ -80,14 +87,15 @@ void rpp_profile_free(rpp_profile *profile)
 
 static uint32_t hash_key(const rpp_row *key)
 {
-    return rpp_hash_words((uint64_t)key->stack << 32 | key->labels, (uint64_t)key->thread_seq << 8 | key->state);
+    return rpp_hash_words((uint64_t)key->stack << 32 | key->labels,
+                          (uint64_t)key->thread_seq << 16 | (uint64_t)key->custom_id << 8 | key->state);
 }
 
 static bool is_row(const void *table, uint32_t id, const void *wanted)
 {
     const rpp_row *row = &((const rpp_profile *)table)->rows[id], *key = wanted;
     return row->stack == key->stack && row->labels == key->labels && row->thread_seq == key->thread_seq &&
-           row->state == key->state;
+           row->state == key->state && row->custom_id == key->custom_id;
 }
 
 static rpp_row *append(rpp_profile *profile, rpp_row key)
@@ -105,7 +113,7 @@ static rpp_row *row_of(rpp_profile *profile, rpp_row key)
         if (known != RPP_INDEX_NONE) return &profile->rows[known];
     }
     if (profile->row_count - profile->last_row_count >= profile->max_rows) return NULL;
-    size_t needed = profile->row_count + 1 + (RPP_STATE_COUNT - profile->last_row_count);
+    size_t needed = profile->row_count + 1 + (LAST_ROWS - profile->last_row_count);
     if (rpp_grow((void **)&profile->rows, &profile->row_capacity, needed, sizeof *profile->rows) != RPP_OK) return NULL;
     if (!profile->separate_rows) {
         if (rpp_hash_index_reserve(&profile->by_key, 1) != RPP_OK) return NULL;
@@ -114,37 +122,45 @@ static rpp_row *row_of(rpp_profile *profile, rpp_row key)
     return append(profile, key);
 }
 
-/* Never NULL. */
-static rpp_row *last_row_of(rpp_profile *profile, uint8_t state)
+static size_t *last_row_place(rpp_profile *profile, uint8_t state, uint8_t custom_id)
 {
-    if (profile->last_rows[state] == NO_ROW) {
-        profile->last_rows[state] = profile->row_count;
+    return &profile->last_rows[custom_id ? RPP_STATE_COUNT + custom_id - 1u : state];
+}
+
+/* Never NULL. */
+static rpp_row *last_row_of(rpp_profile *profile, uint8_t state, uint8_t custom_id)
+{
+    size_t *last = last_row_place(profile, state, custom_id);
+    if (*last == NO_ROW) {
+        *last = profile->row_count;
         profile->last_row_count++;
-        return append(profile, (rpp_row){.stack = profile->overflow_stack, .state = state});
+        return append(profile, (rpp_row){.stack = profile->overflow_stack, .state = state, .custom_id = custom_id});
     }
-    return &profile->rows[profile->last_rows[state]];
+    return &profile->rows[*last];
 }
 
 /* The row for a sample. *fits becomes false if its stack, its labels or the row had no room. */
 static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations, bool *fits)
 {
-    rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state};
+    rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state, .custom_id = sample->custom_id};
     *fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &key.labels) == RPP_OK;
     *fits = *fits && rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
     if (!*fits) key.stack = profile->overflow_stack;
     rpp_row *row = row_of(profile, key);
     if (!row) {
         *fits = false;
-        return last_row_of(profile, sample->state);
+        return last_row_of(profile, sample->state, sample->custom_id);
     }
     return row;
 }
 
 rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations)
 {
-    if (sample->state >= RPP_STATE_COUNT) return RPP_INVALID;
+    if (sample->state >= RPP_STATE_COUNT || sample->custom_id > RPP_CUSTOM_MAX) return RPP_INVALID;
     if (sample->sum) {
         uint32_t labels;
+        profile->objects_counted += sample->alloc_objects;
+        if (sample->alloc_objects) return RPP_OK; /* of no thread: it has no time */
         bool fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &labels) == RPP_OK;
         rpp_shares_add(&profile->shares, sample, fits ? labels : 0);
         return RPP_OK;
@@ -154,7 +170,12 @@ rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const
     for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += sample->values[value];
     row->cpu_drawn_ns += sample->cpu_drawn_ns;
     row->wall_drawn_ns += sample->wall_drawn_ns;
+    row->waits_drawn += sample->waits_drawn;
+    row->alloc_drawn += sample->alloc_drawn;
+    row->alloc_drawn_bytes += sample->alloc_drawn_bytes;
+    profile->objects_seen += sample->alloc_objects;
     row->samples++;
+    if (sample->custom_id) profile->custom_values |= 1u << sample->custom_id;
     if (!fits) rpp_stats_add(RPP_STAT_samples_overflowed, 1);
     return RPP_OK;
 }
@@ -224,9 +245,23 @@ static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
         before[state] += over;
         if (!part) continue;
         rpp_row *row = row_like(profile, i, 0, state);
-        if (!row) row = last_row_of(profile, (uint8_t)state);
+        if (!row) row = last_row_of(profile, (uint8_t)state, RPP_CUSTOM_NONE);
         row->wall_ns += part;
     }
+}
+
+/* Objects that were counted and not seen one by one. Without a draw they have no stack, and the bytes of the smallest slot. */
+static void share_out_objects(rpp_profile *profile)
+{
+    uint64_t counted = profile->objects_counted, seen = profile->objects_seen;
+    if (!counted) return; /* the window is still open: draws wait for its sum */
+    profile->objects_counted = profile->objects_seen = 0;
+    uint64_t left = rpp_counted_share_out(profile->rows, profile->row_count, counted > seen ? counted - seen : 0);
+    if (!left) return;
+    bool fits;
+    rpp_row *row = row_for(profile, &(rpp_sample){.depth = 1}, &nowhere, &fits);
+    row->alloc_objects += left;
+    row->alloc_space += left * SMALLEST_SLOT_BYTES;
 }
 
 void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests)
@@ -240,6 +275,7 @@ void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, 
         add_unseen(profile, state, unplaced.unseen.cpu_ns[state], unplaced.unseen.wall_ns[state],
                    RPP_SHARES_LITTLE * period_ns);
     }
+    share_out_objects(profile);
 }
 
 bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names)
@@ -256,25 +292,30 @@ static void add_up(rpp_row *to, const rpp_row *row)
     for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) to->values[value] += row->values[value];
     to->cpu_drawn_ns += row->cpu_drawn_ns;
     to->wall_drawn_ns += row->wall_drawn_ns;
+    to->waits_drawn += row->waits_drawn;
+    to->alloc_drawn += row->alloc_drawn;
+    to->alloc_drawn_bytes += row->alloc_drawn_bytes;
     to->samples += row->samples;
 }
 
 /* The index has enough room, because it had all of these rows before. */
-static void join_same_rows(rpp_profile *profile)
+void rpp_profile_join(rpp_profile *profile)
 {
     size_t kept = 0;
+    if (profile->separate_rows) return;
     rpp_hash_index_clear(&profile->by_key);
     for (size_t i = 0; i < profile->row_count; i++) {
         rpp_row row = profile->rows[i];
         uint32_t hash = hash_key(&row);
-        bool is_last = profile->last_rows[row.state] == i;
+        size_t *last = last_row_place(profile, row.state, row.custom_id);
+        bool is_last = *last == i;
         uint32_t same = is_last ? RPP_INDEX_NONE : rpp_hash_index_find(&profile->by_key, hash, is_row, profile, &row);
         if (same != RPP_INDEX_NONE) {
             add_up(&profile->rows[same], &row);
             continue;
         }
         if (is_last) {
-            profile->last_rows[row.state] = kept;
+            *last = kept;
         } else {
             rpp_hash_index_add(&profile->by_key, hash, (uint32_t)kept);
         }
@@ -292,9 +333,19 @@ static void settle_outcomes(rpp_profile *profile)
         for (size_t i = 0; i < profile->row_count; i++) profile->rows[i].labels = ids[profile->rows[i].labels];
         rpp_label_sets_free(profile->label_sets);
         profile->label_sets = settled;
-        if (!profile->separate_rows) join_same_rows(profile);
+        rpp_profile_join(profile);
     }
     rpp_free(ids);
+}
+
+rpp_status rpp_profile_restack(rpp_profile *profile, size_t index, const rpp_location *locations, uint32_t depth)
+{
+    return rpp_stack_table_intern(profile->stacks, locations, depth, &profile->rows[index].stack);
+}
+
+rpp_status rpp_profile_relabel(rpp_profile *profile, size_t index, rpp_label_set *labels)
+{
+    return rpp_label_sets_intern(profile->label_sets, labels, &profile->rows[index].labels);
 }
 
 void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns)
@@ -327,6 +378,11 @@ rpp_row *rpp_profile_row(rpp_profile *profile, size_t index)
 const rpp_row *rpp_profile_rows(const rpp_profile *profile)
 {
     return profile->rows;
+}
+
+unsigned rpp_profile_custom_values(const rpp_profile *profile)
+{
+    return profile->custom_values;
 }
 
 const rpp_stack_table *rpp_profile_stacks(const rpp_profile *profile)

@@ -3,7 +3,7 @@
  * A profile is open while samples are added, then sealed with the window's time, then handed over whole to the encoder.
  * Totals stay true. A sample whose stack does not fit adds its weight to the overflow stack, with its labels. A sample whose
  * labels do not fit adds it to the overflow stack without labels. A sample without room for a row adds it to one last row
- * per state: overflow stack, no labels, thread_seq 0. [truncated] stacks keep their leaf.
+ * per state, and per value that the program counts: overflow stack, no labels, thread_seq 0. [truncated] stacks keep their leaf.
  *
  * Threads    one at a time.
  * Ownership  a profile owns its tables and retains its label sets.
@@ -61,6 +61,14 @@ size_t rpp_profile_row_count(const rpp_profile *profile);
 const rpp_row *rpp_profile_rows(const rpp_profile *profile);
 /* A row whose values may be changed; valid until the next add. */
 rpp_row *rpp_profile_row(rpp_profile *profile, size_t index);
+/* Gives a row another stack, or other labels. RPP_LIMIT, RPP_NO_MEMORY: it is as it was. */
+RPP_NODISCARD rpp_status rpp_profile_restack(rpp_profile *profile, size_t index, const rpp_location *locations,
+                                             uint32_t depth);
+RPP_NODISCARD rpp_status rpp_profile_relabel(rpp_profile *profile, size_t index, rpp_label_set *labels);
+/* Adds rows up that have become equal, unless each sample is one. */
+void rpp_profile_join(rpp_profile *profile);
+/* The values that the program counts itself which some row has: bit `id` is set. */
+unsigned rpp_profile_custom_values(const rpp_profile *profile);
 const rpp_stack_table *rpp_profile_stacks(const rpp_profile *profile);
 const rpp_label_sets *rpp_profile_label_sets(const rpp_profile *profile);
 

@@ -18,6 +18,7 @@ struct rpp_recording {
     rpp_frame_names *names;
     rpp_hash_index by_name;
     uint64_t captures;
+    uint64_t changes; /* how often something was added or taken */
 };
 
 static rpp_profile *new_profile(bool separate_rows)
@@ -142,6 +143,7 @@ static rpp_status add_rows(rpp_recording *recording, const rpp_profile *profile,
             .thread_seq = row->thread_seq,
             .depth = translate_stack(profile, row->stack, t),
             .state = row->state,
+            .custom_id = row->custom_id,
         };
         memcpy(sample.values, row->values, sizeof sample.values);
         recording->captures += row->samples;
@@ -155,6 +157,7 @@ rpp_status rpp_recording_add(rpp_recording *recording, const rpp_profile *profil
     rpp_status status = RPP_NO_MEMORY;
     translation *t = rpp_calloc(1, sizeof *t);
     pthread_mutex_lock(&recording->lock);
+    recording->changes++;
     if (t && translate(recording, profile, names, t)) status = add_rows(recording, profile, t);
     pthread_mutex_unlock(&recording->lock);
     if (t) rpp_free(t->ids);
@@ -166,19 +169,40 @@ void rpp_recording_read(rpp_recording *recording, void (*visit)(const rpp_record
                         void *context)
 {
     pthread_mutex_lock(&recording->lock);
-    rpp_recorded recorded = {recording->profile, recording->names, recording->captures};
+    rpp_recorded recorded = {recording->profile, recording->names, recording->captures, recording->changes};
     visit(&recorded, context);
     pthread_mutex_unlock(&recording->lock);
 }
 
-rpp_status rpp_recording_clear(rpp_recording *recording)
+/* Call it under the lock. */
+static rpp_profile *replace_locked(rpp_recording *recording, rpp_profile *fresh)
 {
-    rpp_profile *fresh = new_profile(recording->separate_rows);
-    if (!fresh) return RPP_NO_MEMORY;
-    pthread_mutex_lock(&recording->lock);
-    rpp_profile_free(recording->profile);
+    rpp_profile *taken = recording->profile;
     recording->profile = fresh;
     recording->captures = 0;
+    recording->changes++;
+    return taken;
+}
+
+rpp_profile *rpp_recording_take(rpp_recording *recording, const rpp_frame_names **names)
+{
+    rpp_profile *fresh = new_profile(recording->separate_rows);
+    if (!fresh) return NULL;
+    pthread_mutex_lock(&recording->lock);
+    rpp_profile *taken = replace_locked(recording, fresh);
+    *names = recording->names;
     pthread_mutex_unlock(&recording->lock);
-    return RPP_OK;
+    return taken;
+}
+
+rpp_status rpp_recording_clear_if(rpp_recording *recording, uint64_t changes)
+{
+    rpp_profile *unwanted = new_profile(recording->separate_rows);
+    if (!unwanted) return RPP_NO_MEMORY;
+    pthread_mutex_lock(&recording->lock);
+    bool unchanged = recording->changes == changes;
+    if (unchanged) unwanted = replace_locked(recording, unwanted);
+    pthread_mutex_unlock(&recording->lock);
+    rpp_profile_free(unwanted);
+    return unchanged ? RPP_OK : RPP_BUSY;
 }

@@ -29,12 +29,17 @@ typedef struct rpp_recorded {
     const rpp_profile *profile; /* its frame ids refer to `names` */
     const rpp_frame_names *names;
     uint64_t captures; /* number of stacks before they were summed */
+    uint64_t changes;  /* for rpp_recording_clear_if */
 } rpp_recorded;
 
 /* Calls `visit` under the lock; it must not call the recording. */
 void rpp_recording_read(rpp_recording *recording, void (*visit)(const rpp_recorded *recorded, void *context),
                         void *context);
-/* Removes everything. RPP_NO_MEMORY: nothing changed. */
-RPP_NODISCARD rpp_status rpp_recording_clear(rpp_recording *recording);
+/* Takes everything out, for a thread of its own to read; the caller frees it. Its frame ids refer to *names, which are the recording's and
+ * outlive the call. NULL: out of memory, and nothing changed. */
+rpp_profile *rpp_recording_take(rpp_recording *recording, const rpp_frame_names **names);
+/* Removes everything that a reader has read. RPP_BUSY: something was added or taken since then, so read again. RPP_BUSY, RPP_NO_MEMORY:
+ * nothing changed. */
+RPP_NODISCARD rpp_status rpp_recording_clear_if(rpp_recording *recording, uint64_t changes);
 
 #endif

@@ -12,10 +12,13 @@
 
 typedef struct rpp_row {
     RPP_VALUES(values);
-    uint64_t cpu_drawn_ns, wall_drawn_ns; /* weight of its draws that have not got their time yet (shares.h) */
-    uint32_t stack, labels, thread_seq;   /* thread_seq 0: no particular thread */
-    uint8_t state;                        /* rpp_state */
-    uint32_t samples;                     /* number of captures in the sum */
+    uint64_t cpu_drawn_ns, wall_drawn_ns;    /* weight of its draws that have not got their time yet (shares.h) */
+    uint64_t waits_drawn;                    /* waits of its draws that have not got their time yet, in RPP_ONE_WAIT */
+    uint64_t alloc_drawn, alloc_drawn_bytes; /* the same of allocations (counted.h) */
+    uint32_t stack, labels, thread_seq;      /* thread_seq 0: no particular thread */
+    uint8_t state;                           /* rpp_state */
+    uint8_t custom_id;                       /* which value `custom` is of (custom_values.h) */
+    uint32_t samples;                        /* number of captures in the sum */
 } rpp_row;
 
 #endif

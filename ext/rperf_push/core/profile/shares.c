@@ -237,6 +237,14 @@ bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, 
     return false;
 }
 
+/* As many as its time now stands for. */
+static void give_waits_to(rpp_row *row, uint64_t given_ns, uint64_t drawn_ns)
+{
+    if (!row->waits_drawn || !drawn_ns) return;
+    row->contentions += (rpp_share_of(given_ns, 0, row->waits_drawn, drawn_ns) + RPP_ONE_WAIT / 2) / RPP_ONE_WAIT;
+    row->waits_drawn = 0;
+}
+
 /* If the draws weigh more than the thread had, the rest of their weight stays in the row. */
 static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
 {
@@ -251,6 +259,7 @@ static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
         thread->wall_given_ns[line] += drawn;
     }
     row->wall_ns += given_ns;
+    give_waits_to(row, given_ns, drawn_ns);
     row->wall_drawn_ns = drawn_ns > given_ns ? drawn_ns - given_ns : 0;
     over[row->state] += row->wall_drawn_ns;
 }

@@ -49,15 +49,16 @@ void rpp_silence_look(rpp_silence *silence, uint64_t now_ns)
         silence->listening_ns = now_ns;
         silence->cpu_ns = silence->process_cpu_ns();
     }
-    if (silent_ns < WINDOWS * silence->interval_ns) return;
+    /* The collector of a process that waits sleeps deeply, and may look for the first time only now. */
+    uint64_t listened_ns = now_ns - silence->listening_ns;
+    if (listened_ns < (WINDOWS - 1) * silence->interval_ns) return;
 
-    uint64_t used_ns = silence->process_cpu_ns() - silence->cpu_ns, listened_ns = now_ns - silence->listening_ns;
-    bool busy = listened_ns && used_ns >= listened_ns / BUSY_PORTION;
+    uint64_t used_ns = silence->process_cpu_ns() - silence->cpu_ns;
+    bool busy = used_ns >= listened_ns / BUSY_PORTION;
     if (!busy && silence->empty_windows < WINDOWS) return;
     silence->told = true;
     rpp_log(RPP_LOG_WARN,
             "no sample came for %.1f s, while the process used %.1f s of CPU: sampling does not work here, or all of "
-            "that is "
-            "spent outside of Ruby's threads; RperfPush.stats says more",
+            "that is spent outside of Ruby's threads; RperfPush.stats says more",
             seconds(silent_ns), seconds(used_ns));
 }

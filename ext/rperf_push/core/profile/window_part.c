@@ -17,6 +17,7 @@ static bool move(rpp_profile *from, rpp_row *row, const uint64_t values[RPP_VALU
     rpp_sample sample = {.thread_seq = row->thread_seq,
                          .depth = depth,
                          .state = row->state,
+                         .custom_id = row->custom_id,
                          .labels = (rpp_label_set *)rpp_label_sets_get(rpp_profile_label_sets(from), row->labels)};
     memcpy(sample.values, values, sizeof sample.values);
     bool moved = rpp_profile_add(to, &sample, locations) == RPP_OK;
@@ -75,6 +76,7 @@ static void take_from_thread(rpp_profile *from, rpp_row *const *rows, size_t cou
     for (size_t k = 0; k < sizeof waits / sizeof *waits; k++) {
         for (size_t i = 0; i < count && excess_ns; i++) {
             uint64_t part_ns = rows[i]->wall_ns < excess_ns ? rows[i]->wall_ns : excess_ns;
+            /* The waits stay with the first part. */
             const uint64_t part[RPP_VALUE_COUNT] = {[RPP_VALUE_WALL] = part_ns};
             if (rows[i]->state != waits[k] || !part_ns || !move(from, rows[i], part, late)) continue;
             excess_ns -= part_ns;

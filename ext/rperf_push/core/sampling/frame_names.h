@@ -24,6 +24,7 @@
     X(TRUNCATED, "[truncated]")                                                                                        \
     X(OVERFLOW, "(overflow)")                                                                                          \
     X(UNKNOWN, "[unknown]")                                                                                            \
+    X(INTERNAL, "(internal)")                                                                                          \
     RPP_STATES(RPP_STATE_FRAME, X)
 
 enum {

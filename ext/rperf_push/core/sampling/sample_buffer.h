@@ -21,16 +21,22 @@
 #include "sampling/states.h"
 
 #define RPP_MAX_DEPTH 512
+#define RPP_ONE_WAIT  1024u
 
 typedef struct rpp_sample {
     RPP_VALUES(values);                   /* measured */
     uint64_t cpu_drawn_ns, wall_drawn_ns; /* the weight of a draw, which gets a share of a measured sum (shares.h) */
-    rpp_label_set *labels;                /* retained, or NULL */
-    uint32_t thread_seq;                  /* 1-based */
-    uint32_t window;                      /* the window this time belongs to */
-    uint32_t depth; /* locations that follow, leaf first, at most RPP_MAX_DEPTH + 1 ([truncated]) */
-    uint8_t state;  /* rpp_state */
-    bool sum;       /* no stack: the thread's clock time, to be shared out over its draws in this window */
+    uint64_t waits_drawn; /* how many waits a draw stands for, in RPP_ONE_WAIT; contentions: exactly captured ones */
+    uint64_t alloc_drawn,
+        alloc_drawn_bytes; /* of a drawn allocation: the objects that it stands for, and their bytes */
+    rpp_label_set *labels; /* retained, or NULL */
+    uint32_t thread_seq;   /* 1-based */
+    uint32_t window;       /* the window this time belongs to */
+    uint32_t depth;        /* locations that follow, leaf first, at most RPP_MAX_DEPTH + 1 ([truncated]) */
+    uint8_t state;         /* rpp_state */
+    uint8_t custom_id;     /* which value `custom` is of (custom_values.h) */
+    bool
+        sum; /* no stack: the thread's clock time, or the process's objects, to be shared out over draws in this window */
 } rpp_sample;
 
 typedef struct rpp_sample_buffer rpp_sample_buffer;

@@ -3,21 +3,9 @@
 
 #include <string.h>
 
-#include "sampling/thread_time.h"
-
-void rpp_clocks_begin_event(rpp_thread_clocks *c)
-{
-    memcpy(c->unread_before_ns, c->unread_ns, sizeof c->unread_ns);
-}
-
 uint64_t rpp_clocks_unread_on_gvl_ns(const rpp_thread_clocks *c)
 {
     return c->unread_ns[RPP_STATE_RUNNING] + c->unread_ns[RPP_STATE_GC_MARKING] + c->unread_ns[RPP_STATE_GC_SWEEPING];
-}
-
-uint64_t rpp_clocks_unread_in_events_ns(const rpp_thread_clocks *c)
-{
-    return c->unread_ns[RPP_STATE_BLOCKED] + c->unread_ns[RPP_STATE_GC_MARKING] + c->unread_ns[RPP_STATE_GC_SWEEPING];
 }
 
 void rpp_clocks_forget_unread(rpp_thread_clocks *c)
@@ -49,24 +37,23 @@ static void share_on_gvl(const rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t w
 
 /* A reading counts at most the wall time that passed, because the clocks differ a little and a boundary is earlier than the
  * reading; the next reading has the rest. A thread that waits for the GVL uses little CPU time: it goes to sleep and wakes up. */
-rpp_cpu_reading rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns)
+void rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns, rpp_cpu_reading *reading)
 {
-    rpp_cpu_reading reading = {.cpu_ns = {0}};
+    memset(reading, 0, sizeof *reading);
     uint64_t burnt_ns = rpp_ns_since(cpu_ns, c->cpu_mark_ns), wall_on_gvl_ns = rpp_clocks_unread_on_gvl_ns(c);
     uint64_t on_gvl_ns = rpp_ns_least(burnt_ns, wall_on_gvl_ns), left_ns = burnt_ns - on_gvl_ns;
     if (wall_on_gvl_ns == c->unread_ns[RPP_STATE_RUNNING]) { /* mostly */
-        give(&reading, c, RPP_STATE_RUNNING, on_gvl_ns);
+        give(reading, c, RPP_STATE_RUNNING, on_gvl_ns);
     } else {
-        share_on_gvl(c, on_gvl_ns, wall_on_gvl_ns, &reading);
+        share_on_gvl(c, on_gvl_ns, wall_on_gvl_ns, reading);
     }
     if (left_ns) {
         uint64_t blocked_ns = rpp_ns_least(left_ns, c->unread_ns[RPP_STATE_BLOCKED]);
         uint64_t waiting_ns = rpp_ns_least(left_ns - blocked_ns, c->unread_ns[RPP_STATE_WAITING]);
-        give(&reading, c, RPP_STATE_BLOCKED, blocked_ns);
-        give(&reading, c, RPP_STATE_WAITING, waiting_ns);
+        give(reading, c, RPP_STATE_BLOCKED, blocked_ns);
+        give(reading, c, RPP_STATE_WAITING, waiting_ns);
         left_ns -= blocked_ns + waiting_ns;
     }
     c->cpu_mark_ns += burnt_ns - left_ns;
     rpp_clocks_forget_unread(c);
-    return reading;
 }

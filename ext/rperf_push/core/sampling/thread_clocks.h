@@ -9,9 +9,12 @@
 #ifndef RPP_THREAD_CLOCKS_H
 #define RPP_THREAD_CLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sampling/states.h"
+#include "sampling/thread_time.h"
 
 /* A struct of all zeros has read nothing. */
 typedef struct rpp_thread_clocks {
@@ -37,12 +40,34 @@ static inline uint64_t rpp_clocks_advance(rpp_thread_clocks *clocks, rpp_state s
 }
 
 /* An event begins now: unread time was before it. */
-void rpp_clocks_begin_event(rpp_thread_clocks *clocks);
+static inline void rpp_clocks_begin_event(rpp_thread_clocks *clocks)
+{
+    memcpy(clocks->unread_before_ns, clocks->unread_ns, sizeof clocks->unread_ns);
+}
+
 /* Unread wall time on the GVL, and in events that may have used CPU time. */
 uint64_t rpp_clocks_unread_on_gvl_ns(const rpp_thread_clocks *clocks);
-uint64_t rpp_clocks_unread_in_events_ns(const rpp_thread_clocks *clocks);
+static inline uint64_t rpp_clocks_unread_in_events_ns(const rpp_thread_clocks *clocks)
+{
+    const uint64_t *unread_ns = clocks->unread_ns;
+    return unread_ns[RPP_STATE_BLOCKED] + unread_ns[RPP_STATE_GC_MARKING] + unread_ns[RPP_STATE_GC_SWEEPING];
+}
+
+/* True if the thread only ran since the last reading, as at most ticks. */
+static inline bool rpp_clocks_only_ran(const rpp_thread_clocks *clocks)
+{
+    return !(rpp_clocks_unread_in_events_ns(clocks) | clocks->unread_ns[RPP_STATE_WAITING]);
+}
+/* The same as read, if it only ran. Returns the CPU time. */
+static inline uint64_t rpp_clocks_read_run(rpp_thread_clocks *clocks, uint64_t cpu_ns)
+{
+    uint64_t ran_ns = rpp_ns_least(rpp_ns_since(cpu_ns, clocks->cpu_mark_ns), clocks->unread_ns[RPP_STATE_RUNNING]);
+    clocks->cpu_mark_ns += ran_ns;
+    clocks->unread_ns[RPP_STATE_RUNNING] = clocks->unread_before_ns[RPP_STATE_RUNNING] = 0;
+    return ran_ns;
+}
 /* Takes a reading of the CPU clock. Afterwards no time is unread. */
-rpp_cpu_reading rpp_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns);
+void rpp_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns, rpp_cpu_reading *reading);
 void rpp_clocks_forget_unread(rpp_thread_clocks *clocks);
 
 #endif

@@ -24,19 +24,9 @@ static void now_doing(rpp_thread_ledger *l, rpp_state state)
     atomic_store_explicit(&l->doing, (uint8_t)state, memory_order_relaxed);
 }
 
-static bool is_running(const rpp_thread_ledger *l)
-{
-    return rpp_ledger_runs(l);
-}
-
 static bool is_off_gvl(const rpp_thread_ledger *l)
 {
     return !rpp_ledger_holds_gvl(l);
-}
-
-static bool is_in_gc(const rpp_thread_ledger *l)
-{
-    return !is_running(l) && !is_off_gvl(l);
 }
 
 rpp_due rpp_ledger_pending(const rpp_thread_ledger *l)
@@ -50,7 +40,7 @@ rpp_due rpp_ledger_pending(const rpp_thread_ledger *l)
 static void advance(rpp_thread_ledger *l, rpp_state state, uint64_t now_ns)
 {
     uint64_t passed_ns = rpp_clocks_advance(&l->clocks, state, now_ns);
-    l->spent[state].wall_ns += passed_ns;
+    l->spent.in[state].wall_ns += passed_ns;
     if (state != RPP_STATE_RUNNING) l->account.event[state].wall_ns += passed_ns;
 }
 
@@ -82,19 +72,35 @@ static uint64_t cpu_now(const rpp_thread_ledger *l)
     return cpu_ns > l->clocks.cpu_mark_ns ? cpu_ns : l->clocks.cpu_mark_ns;
 }
 
-static void read_at(rpp_thread_ledger *l, uint64_t cpu_ns)
+static void grow_older(rpp_thread_ledger *l, uint64_t cpu_ns)
 {
-    uint64_t ran_wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING];
-    rpp_cpu_reading reading = rpp_clocks_read(&l->clocks, cpu_ns);
+    if (!l->rules->ages || l->run_age_ns == RPP_AGE_UNKNOWN) return;
+    rpp_ages_spend(l->rules->ages, &l->ages, l->run_age_ns, l->run_age_ns + cpu_ns);
+    l->run_age_ns += cpu_ns;
+}
+
+/* Returns the CPU time that ran. */
+static uint64_t read_with_events(rpp_thread_ledger *l, uint64_t cpu_ns)
+{
+    rpp_cpu_reading reading;
+    rpp_clocks_read(&l->clocks, cpu_ns, &reading);
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         uint64_t state_cpu_ns = reading.cpu_ns[state];
-        if (!state_cpu_ns) continue;
-        l->spent[state].cpu_ns += state_cpu_ns;
-        if (state == RPP_STATE_RUNNING) continue;
+        if (!state_cpu_ns || state == RPP_STATE_RUNNING) continue;
+        l->spent.in[state].cpu_ns += state_cpu_ns;
         rpp_account_add_event_cpu(&l->account, state, state_cpu_ns, reading.before_ns[state]);
     }
-    rpp_time ran = {.cpu_ns = reading.cpu_ns[RPP_STATE_RUNNING], .wall_ns = ran_wall_ns};
+    return reading.cpu_ns[RPP_STATE_RUNNING];
+}
+
+static void read_at(rpp_thread_ledger *l, uint64_t cpu_ns)
+{
+    bool only_ran = rpp_clocks_only_ran(&l->clocks);
+    rpp_time ran = {.wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING]};
+    ran.cpu_ns = only_ran ? rpp_clocks_read_run(&l->clocks, cpu_ns) : read_with_events(l, cpu_ns);
+    l->spent.in[RPP_STATE_RUNNING].cpu_ns += ran.cpu_ns;
     if (ran.wall_ns) rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
+    grow_older(l, ran.cpu_ns);
 }
 
 static void read_cpu(rpp_thread_ledger *l)
@@ -105,14 +111,28 @@ static void read_cpu(rpp_thread_ledger *l)
 /* Findings from now on have nothing to do with what was before. */
 static void begin_finding(rpp_thread_ledger *l)
 {
-    l->spent_when_found = l->spent[RPP_STATE_RUNNING];
+    rpp_spent_begin_finding(&l->spent);
+    l->run_age_ns = RPP_AGE_UNKNOWN;
 }
 
 /* --- events --- */
 
-static void begin_event(rpp_thread_ledger *l)
+/* A GVL release begins and ends one, so these are inline in the verbs. */
+#define INLINE inline __attribute__((always_inline))
+
+/* Each random number has 15 coins of four bits, under a bit that ends them. */
+static INLINE bool is_to_be_read(rpp_thread_ledger *l)
 {
-    l->read_at_begin = rpp_random_next(&l->account.random) >> 32 < UINT32_MAX / RPP_LEDGER_READ_ONE_IN;
+    _Static_assert(RPP_LEDGER_READ_ONE_IN == 16, "four bits");
+    if (l->coins < 16) l->coins = rpp_random_next(&l->account.random) | UINT64_C(1) << 63;
+    bool wins = l->coins % 16 == 0;
+    l->coins /= 16;
+    return wins;
+}
+
+static INLINE void begin_event(rpp_thread_ledger *l)
+{
+    l->read_at_begin = is_to_be_read(l);
     bool long_run = l->clocks.unread_ns[RPP_STATE_RUNNING] >= l->rules->read_run_ns;
     bool many_events = rpp_clocks_unread_in_events_ns(&l->clocks) >= l->rules->read_event_ns;
     rpp_clocks_begin_event(&l->clocks);
@@ -120,17 +140,18 @@ static void begin_event(rpp_thread_ledger *l)
 }
 
 /* One event has two states; this much of its wall time may hold CPU time. */
-static void end_event(rpp_thread_ledger *l, rpp_state first, rpp_state second, uint64_t may_have_burnt_ns)
+static INLINE void end_event(rpp_thread_ledger *l, rpp_state first, rpp_state second, uint64_t may_have_burnt_ns)
 {
     bool is_long = may_have_burnt_ns >= l->rules->read_event_ns;
     if (is_long || l->read_at_begin) read_cpu(l);
     unsigned weight = is_long ? 1 : l->read_at_begin ? RPP_LEDGER_READ_ONE_IN : 0;
-    rpp_account_end_event(&l->account, first, weight, period_of(l));
-    rpp_account_end_event(&l->account, second, weight, period_of(l));
+    uint64_t period_ns = period_of(l);
+    rpp_account_end_event(&l->account, first, weight, period_ns);
+    rpp_account_end_event(&l->account, second, weight, period_ns);
 }
 
 /* Who waits for the GVL burns nothing. */
-static void end_wait(rpp_thread_ledger *l)
+static INLINE void end_wait(rpp_thread_ledger *l)
 {
     end_event(l, RPP_STATE_BLOCKED, RPP_STATE_WAITING, l->account.event[RPP_STATE_BLOCKED].wall_ns);
 }
@@ -195,7 +216,7 @@ void rpp_ledger_relabelled(rpp_thread_ledger *l, rpp_label_set *labels)
 {
     rpp_label_set *before = l->labels;
     if (before == labels) return;
-    if (is_running(l)) rpp_account_sum_up_event(&l->account); /* it had these labels */
+    if (rpp_ledger_runs(l)) rpp_account_sum_up_event(&l->account); /* it had these labels */
     l->labels = rpp_label_set_retain(labels);
     rpp_label_set_release(before);
 }
@@ -211,13 +232,16 @@ void rpp_ledger_asked(rpp_thread_ledger *l, uint64_t now_ns)
 rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns)
 {
     rpp_account_give_up_due(&l->account);
-    if (is_off_gvl(l) && l->unheard_until_ns) rpp_ledger_asked(l, l->unheard_until_ns);
-    l->unheard_until_ns = 0;
-    advance_to(l, now_ns);
     if (is_off_gvl(l)) {
+        if (l->unheard_until_ns) rpp_ledger_asked(l, l->unheard_until_ns);
+        advance_off_gvl(l, now_ns);
         end_wait(l);
+        l->run_age_ns = 0;
         now_doing(l, RPP_STATE_RUNNING);
+    } else {
+        advance(l, doing(l), now_ns);
     }
+    l->unheard_until_ns = 0;
     atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
     return rpp_ledger_pending(l);
 }
@@ -226,9 +250,12 @@ rpp_due rpp_ledger_released(rpp_thread_ledger *l, uint64_t now_ns)
 {
     rpp_account_give_up_due(&l->account);
     l->unheard_until_ns = 0;
-    advance_to(l, now_ns);
-    if (is_off_gvl(l)) return RPP_DUE_NOTHING;
-    if (is_in_gc(l)) end_pause(l);
+    if (is_off_gvl(l)) {
+        advance_off_gvl(l, now_ns);
+        return RPP_DUE_NOTHING;
+    }
+    advance(l, doing(l), now_ns);
+    if (rpp_ledger_is_in_gc(l)) end_pause(l);
     begin_event(l);
     now_doing(l, RPP_STATE_BLOCKED);
     return rpp_ledger_pending(l);
@@ -239,7 +266,7 @@ rpp_due rpp_ledger_gc_entered(rpp_thread_ledger *l, rpp_state phase, uint64_t no
     rpp_account_give_up_due(&l->account);
     if (is_off_gvl(l)) return RPP_DUE_NOTHING;
     advance_to(l, now_ns);
-    if (is_running(l)) {
+    if (rpp_ledger_runs(l)) {
         begin_event(l);
     } else if (phase != doing(l) && l->clocks.unread_ns[doing(l)] >= l->rules->read_event_ns) {
         read_cpu(l); /* wall time may not share it out: preemption hits one of the two */
@@ -251,7 +278,7 @@ rpp_due rpp_ledger_gc_entered(rpp_thread_ledger *l, rpp_state phase, uint64_t no
 rpp_due rpp_ledger_gc_left(rpp_thread_ledger *l, uint64_t now_ns)
 {
     rpp_account_give_up_due(&l->account);
-    if (!is_in_gc(l)) return RPP_DUE_NOTHING;
+    if (!rpp_ledger_is_in_gc(l)) return RPP_DUE_NOTHING;
     advance_to(l, now_ns);
     end_pause(l);
     now_doing(l, RPP_STATE_RUNNING);
@@ -276,7 +303,7 @@ static uint64_t *running_draw(rpp_thread_ledger *l)
 static bool stop_at(rpp_thread_ledger *l, uint64_t now_ns, uint64_t cpu_ns)
 {
     rpp_account_give_up_due(&l->account);
-    if (!is_running(l) || l->silent_since_ns) return false;
+    if (!rpp_ledger_runs(l) || l->silent_since_ns) return false;
     advance_to(l, now_ns);
     read_at(l, cpu_ns);
     return true;
@@ -294,23 +321,16 @@ rpp_due rpp_ledger_drawn(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_
     return draw(l, weight_ns, now_ns, cpu_now(l));
 }
 
-/* The share of running time on a core between the previous finding and this one. What came after it belongs to the next one. */
-static uint64_t weight_of_finding(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time after)
-{
-    rpp_time ran = rpp_time_less(l->spent[RPP_STATE_RUNNING], l->spent_when_found);
-    after.cpu_ns = rpp_ns_least(after.cpu_ns, ran.cpu_ns);
-    after.wall_ns = rpp_ns_least(after.wall_ns, ran.wall_ns);
-    ran = rpp_time_less(ran, after);
-    l->spent_when_found = rpp_time_less(l->spent[RPP_STATE_RUNNING], after);
-    return l->has_cpu_clock ? rpp_ns_share(weight_ns, ran.cpu_ns, ran.wall_ns) : weight_ns;
-}
-
 rpp_due rpp_ledger_found(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time at, uint64_t now_ns)
 {
     uint64_t cpu_ns = cpu_now(l);
     if (!stop_at(l, now_ns, cpu_ns)) return RPP_DUE_NOTHING;
     rpp_time after = {rpp_ns_since(cpu_ns, at.cpu_ns), rpp_ns_since(now_ns, at.wall_ns)};
-    *running_draw(l) += weight_of_finding(l, weight_ns, after);
+    uint64_t on_core_ns = rpp_spent_weight_of_finding(&l->spent, weight_ns, after);
+    if (l->has_cpu_clock) weight_ns = on_core_ns;
+    bool has_age = l->rules->ages && l->has_cpu_clock && l->run_age_ns != RPP_AGE_UNKNOWN;
+    if (has_age) weight_ns = rpp_ages_weigh(l->rules->ages, &l->ages, l->run_age_ns, weight_ns);
+    *running_draw(l) += weight_ns;
     return rpp_ledger_pending(l);
 }
 
@@ -345,24 +365,14 @@ uint64_t rpp_ledger_silent_after_tick_ns(rpp_thread_ledger *l)
     return silent_from(l, l->ticked_cpu_ns);
 }
 
-static void fade(rpp_thread_ledger *l)
-{
-    rpp_time since_found = rpp_time_less(l->spent[RPP_STATE_RUNNING], l->spent_when_found);
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        l->spent[state].wall_ns /= 2;
-        l->spent[state].cpu_ns /= 2;
-    }
-    l->spent_when_found = rpp_time_less(l->spent[RPP_STATE_RUNNING], since_found);
-}
-
 rpp_due rpp_ledger_bounded(rpp_thread_ledger *l, uint64_t boundary_ns)
 {
     rpp_account_give_up_due(&l->account);
     advance_to(l, boundary_ns);
     read_cpu(l);
     rpp_account_cut_event(&l->account);
-    if (is_running(l)) *running_draw(l) += STAND_IN_NS;
-    fade(l);
+    if (rpp_ledger_runs(l)) *running_draw(l) += STAND_IN_NS;
+    rpp_spent_halve(&l->spent);
     return rpp_ledger_pending(l);
 }
 
@@ -411,11 +421,11 @@ static void pass_unseen(rpp_thread_ledger *l, uint64_t now_ns)
     rpp_clocks_forget_unread(&l->clocks);
     l->clocks.wall_mark_ns += unseen.wall_ns;
     l->clocks.cpu_mark_ns += unseen.cpu_ns;
-    rpp_unseen_divide(l->spent, unseen, parts);
+    rpp_unseen_divide(l->spent.in, unseen, parts);
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_account_add_unseen(&l->account, state, parts[state]);
     }
-    fade(l);
+    rpp_spent_halve(&l->spent);
     begin_finding(l);
 }
 
@@ -427,7 +437,7 @@ rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *l, bool runs, uint64_t now_ns
     if (ran) pass_unseen(l, now_ns);
     l->silent_since_ns = 0;
     if (runs && is_off_gvl(l)) end_wait(l);
-    if (runs && is_in_gc(l)) end_pause(l);
+    if (runs && rpp_ledger_is_in_gc(l)) end_pause(l);
     if (!runs && !is_off_gvl(l)) begin_event(l);
     now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
     l->unheard_until_ns = runs ? 0 : now_ns;
@@ -466,6 +476,6 @@ void rpp_ledger_owe(rpp_thread_ledger *l)
 bool rpp_ledger_is_open_to_ticks(rpp_thread_ledger *l)
 {
     if (!l->busy) return true;
-    if (is_running(l)) l->owed = true;
+    if (rpp_ledger_runs(l)) l->owed = true;
     return false;
 }

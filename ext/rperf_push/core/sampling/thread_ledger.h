@@ -13,9 +13,8 @@
  *   silence   a time without events (a lull). A thread whose CPU clock did not move kept its state. The time of other threads
  *             is known and is divided among the states like the time before (unseen_time.h).
  *   unheard   the thread may have asked for the GVL before this time, in a silence.
- *   spent     recent time by state: each window and each silence halves it.
- *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed then. The
- *             thread may have been off its core, so its share on a core since the previous finding is the finding's weight.
+ *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed then. What it
+ *             weighs: spent_time.h. Findings that come late leave out young code: run_ages.h gives it its share.
  *
  * Threads    one at a time: the thread itself, or the thread that holds the GVL while this one does not run; `asked`: any
  *            thread. Nothing allocates. Async-signal-safe, except functions that release labels: relabelled and open.
@@ -29,7 +28,9 @@
 #include <stdint.h>
 
 #include "sampling/label_sets.h"
+#include "sampling/run_ages.h"
 #include "sampling/sample_buffer.h"
+#include "sampling/spent_time.h"
 #include "sampling/thread_clocks.h"
 #include "sampling/tick_thinning.h"
 #include "sampling/time_account.h"
@@ -44,6 +45,7 @@ typedef struct rpp_ledger_rules {
     uint64_t read_run_ns;             /* a run on the GVL is read at its end if it lasted this long */
     uint64_t read_event_ns;           /* the same for an event */
     uint64_t (*cpu_ns)(void *thread); /* reads its CPU clock, if has_cpu_clock */
+    rpp_run_ages *ages;               /* of all threads' findings; NULL: nothing is found */
 } rpp_ledger_rules;
 
 typedef enum rpp_due {
@@ -65,10 +67,12 @@ typedef struct rpp_thread_ledger {
     volatile bool owed; /* a tick came during the section */
     bool has_cpu_clock;
     bool read_at_begin; /* of the event in progress, which was chosen at random */
+    uint64_t coins;     /* for the next events */
     rpp_thread_clocks clocks;
     rpp_time_account account;
-    rpp_time spent[RPP_STATE_COUNT];
-    rpp_time spent_when_found; /* running, at the last finding; modulo 2^64 */
+    rpp_spent_time spent;
+    uint64_t run_age_ns; /* CPU time since it got the GVL; RPP_AGE_UNKNOWN */
+    rpp_run_ages ages;   /* of its own findings */
 } rpp_thread_ledger;
 
 /* --- life --- */
@@ -104,8 +108,7 @@ rpp_due rpp_ledger_ticked(rpp_thread_ledger *ledger, uint64_t now_ns);
 /* An instant drawn elsewhere found the thread on a core. */
 rpp_due rpp_ledger_drawn(rpp_thread_ledger *ledger, uint64_t weight_ns, uint64_t now_ns);
 /* Instants drawn by the wall clock found the thread with the GVL, the last one `at` by the CPU clock and the wall clock. It may
- * have slept with the GVL, or waited for a core, so they are weighted with the share of running time on a core since the last
- * finding. Not since the last reading: that would be after the wait for the core, and all that ran would weigh twice. */
+ * have slept with the GVL, or waited for a core, so they are weighted (spent_time.h). */
 rpp_due rpp_ledger_found(rpp_thread_ledger *ledger, uint64_t weight_ns, rpp_time at, uint64_t now_ns);
 /* Reads the clocks; a completed gap becomes due. */
 rpp_due rpp_ledger_looked_at(rpp_thread_ledger *ledger, uint64_t now_ns);
@@ -125,6 +128,11 @@ rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *ledger, bool runs, uint64_t n
 rpp_due rpp_ledger_pending(const rpp_thread_ledger *ledger);
 /* Moves due time to the sums, if there is no stack for it and it must not go into the next window. */
 void rpp_ledger_sum_up_due(rpp_thread_ledger *ledger);
+/* False: nothing is due in this state. */
+static inline bool rpp_ledger_may_be_due_in(const rpp_thread_ledger *ledger, rpp_state state)
+{
+    return rpp_account_may_be_due_in(&ledger->account, state);
+}
 /* Takes the due time of a state. False: none. */
 bool rpp_ledger_take_due(rpp_thread_ledger *ledger, rpp_state state, rpp_sample *sample);
 /* True if the sums hold a period or more of CPU time; push them before the thread sleeps, possibly for long. */
@@ -148,6 +156,11 @@ static inline bool rpp_ledger_holds_gvl(const rpp_thread_ledger *ledger)
 static inline bool rpp_ledger_runs(const rpp_thread_ledger *ledger)
 {
     return atomic_load_explicit(&ledger->doing, memory_order_relaxed) == RPP_STATE_RUNNING;
+}
+
+static inline bool rpp_ledger_is_in_gc(const rpp_thread_ledger *ledger)
+{
+    return rpp_ledger_holds_gvl(ledger) && !rpp_ledger_runs(ledger);
 }
 
 /* --- sections, against a handler on the same thread --- */

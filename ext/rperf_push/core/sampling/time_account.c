@@ -12,9 +12,8 @@ static void draw_mark(rpp_line *line, uint64_t *random, uint64_t period_ns)
     line->behind_mark_ns = period_ns - at;
 }
 
-/* Out of line: most stretches have no mark. */
-static __attribute__((noinline)) uint64_t pass_some_marks(rpp_line *line, uint64_t *random, uint64_t period_ns,
-                                                          uint64_t ns)
+/* The weight of the marks in the next stretch of the line. */
+static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
 {
     uint64_t weight_ns = 0;
     while (ns > line->to_mark_ns) {
@@ -24,14 +23,6 @@ static __attribute__((noinline)) uint64_t pass_some_marks(rpp_line *line, uint64
     }
     line->to_mark_ns -= ns;
     return weight_ns;
-}
-
-/* The weight of the marks in the next stretch of the line. */
-static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
-{
-    if (ns > line->to_mark_ns) return pass_some_marks(line, random, period_ns, ns);
-    line->to_mark_ns -= ns;
-    return 0;
 }
 
 void rpp_account_open(rpp_time_account *a, uint64_t random, uint64_t period_ns)
@@ -47,7 +38,7 @@ void rpp_account_open(rpp_time_account *a, uint64_t random, uint64_t period_ns)
 
 static rpp_due_time *make_due(rpp_time_account *a, rpp_state state)
 {
-    a->has_due = true;
+    a->due_states |= 1u << state;
     return &a->due[state];
 }
 
@@ -65,25 +56,18 @@ void rpp_account_add_run(rpp_time_account *a, rpp_time ran, uint64_t period_ns, 
     if (drawn_ns) make_due(a, RPP_STATE_RUNNING)->drawn.wall_ns += drawn_ns;
 }
 
-void rpp_account_add_event_cpu(rpp_time_account *a, rpp_state state, uint64_t cpu_ns, uint64_t before_ns)
-{
-    a->sums[state].cpu_ns += before_ns;
-    a->event[state].cpu_ns += cpu_ns - before_ns;
-}
-
 void rpp_account_add_unseen(rpp_time_account *a, rpp_state state, rpp_time time)
 {
     if (state == RPP_STATE_RUNNING) time.wall_ns = rpp_ns_since(time.wall_ns, time.cpu_ns);
     rpp_time_add(&a->sums[state], time);
 }
 
-void rpp_account_end_event(rpp_time_account *a, rpp_state state, unsigned cpu_weight, uint64_t period_ns)
+void rpp_account_draw_event(rpp_time_account *a, rpp_state state, rpp_time own, unsigned cpu_weight, uint64_t period_ns)
 {
-    rpp_time own = a->event[state];
-    if (rpp_time_is_none(own)) return;
-    a->event[state] = (rpp_time){0};
     if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns) {
-        rpp_time_add(&make_due(a, state)->exact, own);
+        rpp_due_time *due = make_due(a, state);
+        rpp_time_add(&due->exact, own);
+        due->events++;
         return;
     }
     rpp_time_add(&a->sums[state], own);
@@ -91,7 +75,10 @@ void rpp_account_end_event(rpp_time_account *a, rpp_state state, unsigned cpu_we
         .cpu_ns = pass_marks(&a->cpu_lines[state], &a->random, period_ns, own.cpu_ns * cpu_weight),
         .wall_ns = pass_marks(&a->wall_lines[state], &a->random, period_ns, own.wall_ns),
     };
-    if (!rpp_time_is_none(drawn)) rpp_time_add(&make_due(a, state)->drawn, drawn);
+    if (rpp_time_is_none(drawn)) return;
+    rpp_due_time *due = make_due(a, state);
+    rpp_time_add(&due->drawn, drawn);
+    if (drawn.wall_ns) due->events_drawn += drawn.wall_ns * RPP_ONE_WAIT / own.wall_ns;
 }
 
 void rpp_account_cut_event(rpp_time_account *a)
@@ -125,7 +112,7 @@ static bool is_due(const rpp_due_time *due)
 bool rpp_account_finds_due(const rpp_time_account *a)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        if (is_due(&a->due[state])) return true;
+        if (rpp_account_may_be_due_in(a, state) && is_due(&a->due[state])) return true;
     }
     return false;
 }
@@ -141,20 +128,21 @@ void rpp_account_drop_due(rpp_time_account *a)
 {
     rpp_due_time *gap = &a->due[RPP_STATE_RUNNING];
     gap->drawn.cpu_ns = 0;
-    a->has_due = is_due(gap);
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        if (state == RPP_STATE_RUNNING) continue;
+        if (state == RPP_STATE_RUNNING || !rpp_account_may_be_due_in(a, state)) continue;
         put_back(a, state, a->due[state].exact);
-        a->due[state] = (rpp_due_time){{0}, {0}};
+        a->due[state] = (rpp_due_time){.events = 0};
     }
+    a->due_states = is_due(gap) ? 1u << RPP_STATE_RUNNING : 0;
 }
 
 void rpp_account_sum_up_due(rpp_time_account *a)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_time_add(&a->sums[state], a->due[state].exact);
-        a->due[state] = (rpp_due_time){{0}, {0}};
+        a->due[state] = (rpp_due_time){.events = 0};
     }
+    a->due_states = 0;
 }
 
 /* --- into samples and back --- */
@@ -162,13 +150,16 @@ void rpp_account_sum_up_due(rpp_time_account *a)
 bool rpp_account_take_due(rpp_time_account *a, rpp_state state, rpp_sample *sample)
 {
     rpp_due_time *due = &a->due[state];
+    a->due_states &= ~(1u << state);
     if (!is_due(due)) return false;
     sample->state = (uint8_t)state;
     sample->cpu_ns = due->exact.cpu_ns;
     sample->wall_ns = due->exact.wall_ns;
     sample->cpu_drawn_ns = due->drawn.cpu_ns;
     sample->wall_drawn_ns = due->drawn.wall_ns;
-    *due = (rpp_due_time){{0}, {0}};
+    sample->contentions = due->events;
+    sample->waits_drawn = due->events_drawn;
+    *due = (rpp_due_time){.events = 0};
     return true;
 }
 

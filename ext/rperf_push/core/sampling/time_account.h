@@ -27,6 +27,8 @@ typedef struct rpp_line {
 
 typedef struct rpp_due_time {
     rpp_time exact, drawn;
+    uint64_t events;       /* of the exact time, those that are over */
+    uint64_t events_drawn; /* how many the draws stand for, in RPP_ONE_WAIT */
 } rpp_due_time;
 
 typedef struct rpp_time_account {
@@ -35,7 +37,7 @@ typedef struct rpp_time_account {
     rpp_time sums[RPP_STATE_COUNT];  /* not captured exactly; for running, wall time without CPU time */
     rpp_line cpu_lines[RPP_STATE_COUNT], wall_lines[RPP_STATE_COUNT];
     rpp_due_time due[RPP_STATE_COUNT];
-    bool has_due; /* false: nothing is due */
+    unsigned due_states; /* a bit for each state; 0: nothing of it is due */
 } rpp_time_account;
 
 /* Draws the first marks of an account of all zeros. `random` is any number. */
@@ -46,11 +48,36 @@ void rpp_account_open(rpp_time_account *account, uint64_t random, uint64_t perio
 /* The thread ran. A long gap belongs to the stack at its end. Without a CPU clock all of the time is a gap, and ticks draw it. */
 void rpp_account_add_run(rpp_time_account *account, rpp_time ran, uint64_t period_ns, bool has_cpu_clock);
 /* CPU time in a state of the event in progress; `before_ns` of it belongs to earlier short events. */
-void rpp_account_add_event_cpu(rpp_time_account *account, rpp_state state, uint64_t cpu_ns, uint64_t before_ns);
+static inline void rpp_account_add_event_cpu(rpp_time_account *account, rpp_state state, uint64_t cpu_ns,
+                                             uint64_t before_ns)
+{
+    account->sums[state].cpu_ns += before_ns;
+    account->event[state].cpu_ns += cpu_ns - before_ns;
+}
+
 /* Time without events, as in a lull. It goes to the sums. */
 void rpp_account_add_unseen(rpp_time_account *account, rpp_state state, rpp_time time);
-/* One state of the event in progress is over. On its line, its CPU time counts `cpu_weight` times. */
-void rpp_account_end_event(rpp_time_account *account, rpp_state state, unsigned cpu_weight, uint64_t period_ns);
+/* The same as end_event for an event that is long or on a mark. */
+void rpp_account_draw_event(rpp_time_account *account, rpp_state state, rpp_time own, unsigned cpu_weight,
+                            uint64_t period_ns);
+/* One state of the event in progress is over. On its line, its CPU time counts `cpu_weight` times. Inline, because every GVL
+ * release ends two, and few of them are on a mark. */
+static inline void rpp_account_end_event(rpp_time_account *account, rpp_state state, unsigned cpu_weight,
+                                         uint64_t period_ns)
+{
+    rpp_line *cpu_line = &account->cpu_lines[state], *wall_line = &account->wall_lines[state];
+    rpp_time own = account->event[state];
+    uint64_t cpu_ns = own.cpu_ns * cpu_weight;
+    account->event[state] = (rpp_time){0};
+    if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns || cpu_ns > cpu_line->to_mark_ns ||
+        own.wall_ns > wall_line->to_mark_ns) {
+        rpp_account_draw_event(account, state, own, cpu_weight, period_ns);
+        return;
+    }
+    rpp_time_add(&account->sums[state], own);
+    cpu_line->to_mark_ns -= cpu_ns;
+    wall_line->to_mark_ns -= own.wall_ns;
+}
 /* The event in progress becomes due up to now. */
 void rpp_account_cut_event(rpp_time_account *account);
 /* The event in progress goes to the sums up to now. */
@@ -63,13 +90,18 @@ rpp_time *rpp_account_draw(rpp_time_account *account);
 bool rpp_account_finds_due(const rpp_time_account *account);
 static inline bool rpp_account_is_due(const rpp_time_account *account)
 {
-    return account->has_due && rpp_account_finds_due(account);
+    return account->due_states && rpp_account_finds_due(account);
+}
+/* False: nothing is due in this state. */
+static inline bool rpp_account_may_be_due_in(const rpp_time_account *account, rpp_state state)
+{
+    return account->due_states >> state & 1;
 }
 void rpp_account_drop_due(rpp_time_account *account);
 /* No capture took what was due. */
 static inline void rpp_account_give_up_due(rpp_time_account *account)
 {
-    if (account->has_due) rpp_account_drop_due(account);
+    if (account->due_states) rpp_account_drop_due(account);
 }
 /* Moves all exact time that is due to the sums. */
 void rpp_account_sum_up_due(rpp_time_account *account);

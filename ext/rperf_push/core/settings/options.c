@@ -59,6 +59,7 @@ static const rpp_option table[] = {
     {OPTION(INTEGER, max_label_values), RANGE(1, 1000000), INITIAL("100")},
     {OPTION(PAIRS, label_names), INITIAL("%GVL=gvl_state,%GC=gc_phase,%pid=pid")},
     {OPTION(LIST, label_deny)},
+    {OPTION(BOOLEAN, class_labels)},
     {OPTION(BOOLEAN, outcome_labels)},
     {OPTION(STRING, slow_requests), INITIAL(RPP_SLOW_BY_P95)},
     {OPTION(BOOLEAN, vm_state_frames)},
@@ -197,8 +198,8 @@ static const char *accepted(const rpp_option *option, char *out, size_t size)
     }
     case RPP_OPTION_MODE: {
         char each[RPP_MODE_TEXT_MAX], together[RPP_MODE_TEXT_MAX];
-        snprintf(out, size, "%s, or %s as %s", rpp_mode_text(RPP_MODE_ALL, ", ", each),
-                 RPP_VALUE_COUNT == 2 ? "both" : "several", rpp_mode_text(RPP_MODE_ALL, ",", together));
+        snprintf(out, size, "%s, or %s as %s", rpp_mode_text(RPP_MODE_ALL, ", ", each), "several",
+                 rpp_mode_text(RPP_MODE_ALL, ",", together));
         return out;
     }
     case RPP_OPTION_PAIRS: return "names with text values, as text name=value,name=value or a JSON object of strings";

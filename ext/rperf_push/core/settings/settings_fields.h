@@ -56,6 +56,7 @@ typedef struct rpp_settings {
     bool vm_state_frames_given; /* the default depends on the backend */
     bool lines;
     char *control_socket; /* "auto", "false", or a path */
+    bool class_labels;
     bool outcome_labels;
     char *slow_requests;      /* "p95", or seconds */
     uint64_t slow_request_ns; /* the same in ns, set by the check; 0: "p95" */

@@ -95,14 +95,8 @@ rpp_status rpp_spool_file_head(const rpp_payload *payload, const rpp_pairs *labe
     if (labelled > LABELS_MAX || payload->length > RPP_SPOOL_FILE_MAX - LABELS_AT - labelled) return RPP_LIMIT;
     uint8_t *bytes = rpp_malloc(LABELS_AT + labelled);
     if (!bytes) return RPP_NO_MEMORY;
-    const uint64_t numbers[] = {payload->length,
-                                payload->time_ns,
-                                payload->duration_ns,
-                                payload->raw_length,
-                                payload->sequence,
-                                payload->samples,
-                                0,
-                                0,
+    const uint64_t numbers[] = {payload->length,   payload->time_ns, payload->duration_ns, payload->raw_length,
+                                payload->sequence, payload->samples, payload->group,       0,
                                 (uint64_t)pid};
     memcpy(bytes, magic, sizeof magic);
     rpp_put32(bytes + 8, VERSION);
@@ -146,6 +140,7 @@ rpp_status rpp_spool_file_read(uint8_t *bytes, size_t length, rpp_payload **payl
     if (!read) return RPP_NO_MEMORY;
     rpp_status status = rpp_label_bytes_read(bytes + LABELS_AT, labelled, &read->labels);
     if (status == RPP_OK && !read->labels.count) status = RPP_INVALID;
+    if (status == RPP_OK && get64(bytes + 72) >= RPP_GROUP_COUNT) status = RPP_INVALID;
     if (status != RPP_OK) {
         rpp_payload_free(read);
         return status;
@@ -158,6 +153,7 @@ rpp_status rpp_spool_file_read(uint8_t *bytes, size_t length, rpp_payload **payl
     read->raw_length = (size_t)get64(bytes + 48);
     read->sequence = get64(bytes + 56);
     read->samples = get64(bytes + 64);
+    read->group = (rpp_value_group)get64(bytes + 72);
     read->pid = (long)get64(bytes + 88);
     memmove(bytes, bytes + LABELS_AT + labelled, profile);
     *payload = read;

@@ -8,7 +8,8 @@
  *
  *   0  "RPPSPOOL"          8  version      12  tries so far            16  CRC-32 of all from byte 20 on
  *   20 length of the labels               24  length of the profile   32  time_ns      40  duration_ns
- *   48 raw_length         56  sequence    64  samples                 72  16 unused bytes    88  pid
+ *   48 raw_length         56  sequence    64  samples                 72  group              80  8 unused bytes
+ *   88 pid
  *   96 the labels (label_bytes.h); then the payload's bytes
  *
  * Numbers are little-endian, of 4 bytes up to byte 24, else of 8; of the tries, 2 bytes count those begun,

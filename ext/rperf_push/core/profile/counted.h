@@ -1,0 +1,20 @@
+/* counted.h - gives what the VM's counters say to the rows that were drawn: counters decide sums, draws decide shares.
+ *
+ * A draw of an allocation weighs as many objects as it stands for. The rows get the counted objects of their window by these weights,
+ * so their sum is the counter's, to the object. Nobody counts bytes: a row gets those of its draws, in proportion to its objects.
+ *
+ * Threads    one at a time.
+ * Ownership  the caller owns the rows.
+ */
+#ifndef RPP_COUNTED_H
+#define RPP_COUNTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/row.h"
+
+/* Uses up the weights of all draws. Returns the objects that found no draw: none, or all of them. */
+uint64_t rpp_counted_share_out(rpp_row *rows, size_t count, uint64_t objects);
+
+#endif

@@ -1,0 +1,210 @@
+/* rb_call_attach.c - every call of this process, traced for a peer of the control socket. */
+#include "rb_call_attach.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "rb_threads.h"
+#include "rb_trigger.h"
+
+#define MAX_NODES     200000 /* what one message can carry */
+#define NODES         100000
+#define TURN_NS       (20 * RPP_NS_PER_MS)
+#define SERVER_AND_US 2
+
+typedef enum stage { FREE, TO_BEGIN, BEGUN } stage;
+
+static rb_postponed_job_handle_t handle;
+
+/* The server takes it when it is free; it is free again when the server and the thread have both let go. */
+static struct {
+    _Atomic int stage, parts;
+    _Atomic bool finished, closed; /* the peer has seen enough; it has gone */
+    rpp_control_outbox *outbox;
+    uint64_t max_nodes, c_methods, blocks;
+    rpp_control_request request; /* its patterns of methods, which may come several times */
+} watch;
+
+static void let_go(void)
+{
+    if (atomic_fetch_sub(&watch.parts, 1) == 1) atomic_store(&watch.stage, FREE);
+}
+
+/* --- the thread --- */
+
+static void end_stream(char kind, const char *text, size_t length)
+{
+    if (rpp_control_outbox_push(watch.outbox, kind, text, length) == RPP_OK) rpp_control_outbox_end(watch.outbox);
+}
+
+static VALUE truth(uint64_t number)
+{
+    return number ? Qtrue : Qfalse;
+}
+
+/* What the peer gave for this key, as often as it did. */
+static VALUE all_of(const char *key)
+{
+    VALUE values = rb_ary_new();
+    for (size_t i = 0; i < watch.request.count; i++) {
+        const rpp_control_argument *argument = &watch.request.arguments[i];
+        if (!strcmp(argument->key, key)) rb_ary_push(values, rb_utf8_str_new_cstr(argument->value));
+    }
+    return values;
+}
+
+static VALUE begin_tracing(VALUE unused)
+{
+    VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
+    rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/call_attachment", lib));
+    VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks), all_of("only"),
+                         all_of("except")};
+    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("begin"), 5, arguments);
+}
+
+static VALUE wait_for_peer(VALUE unused)
+{
+    struct timeval turn = {0, TURN_NS / RPP_NS_PER_US};
+    static const char begun[] = "{\"tracing\":true}";
+    if (rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, begun, sizeof begun - 1) != RPP_OK) return Qnil;
+    while (!atomic_load(&watch.finished) && !atomic_load(&watch.closed)) rb_thread_wait_for(turn);
+    return Qnil;
+}
+
+static VALUE pause_tracing(VALUE tracing)
+{
+    return rb_funcall(tracing, rb_intern("pause"), 0);
+}
+
+static VALUE trace_for_peer(VALUE unused)
+{
+    VALUE tracing = begin_tracing(Qnil);
+    rb_ensure(wait_for_peer, Qnil, pause_tracing, tracing);
+    if (atomic_load(&watch.closed)) return Qnil;
+    VALUE text = rb_funcall(tracing, rb_intern("result"), 0);
+    if (rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, RSTRING_PTR(text), (size_t)RSTRING_LEN(text)) ==
+        RPP_OK)
+        end_stream(RPP_CONTROL_END, NULL, 0);
+    RB_GC_GUARD(text);
+    return Qnil;
+}
+
+/* What Ruby says is told to the peer, in a line. */
+static VALUE refuse(VALUE unused, VALUE exception)
+{
+    VALUE message = rb_obj_as_string(exception);
+    end_stream(RPP_CONTROL_REFUSAL, RSTRING_PTR(message), (size_t)RSTRING_LEN(message));
+    RB_GC_GUARD(message);
+    return Qnil;
+}
+
+static VALUE trace_or_refuse(VALUE unused)
+{
+    return rb_rescue2(trace_for_peer, Qnil, refuse, Qnil, rb_eStandardError, rb_eScriptError, rb_eNoMemError, (VALUE)0);
+}
+
+/* Also where someone kills the thread, or the process ends and takes its threads with it. */
+static VALUE leave(VALUE unused)
+{
+    rpp_control_outbox_end(watch.outbox);
+    rpp_control_outbox_release(watch.outbox);
+    let_go();
+    return Qnil;
+}
+
+static VALUE thread_main(void *unused)
+{
+    return rb_ensure(trace_or_refuse, Qnil, leave, Qnil);
+}
+
+/* --- the job: at a safepoint, with the GVL --- */
+
+static VALUE start_thread(VALUE unused)
+{
+    return rb_thread_create(thread_main, NULL);
+}
+
+static void job(void *unused)
+{
+    int thrown = 0, to_begin = TO_BEGIN;
+    if (!rb_rpp_in_main_ractor()) {
+        if (atomic_load(&watch.stage) == TO_BEGIN) rb_rpp_trigger_other_in_main_ractor(handle);
+        return;
+    }
+    if (!rb_rpp_trigger_knows_who_runs()) return;
+    if (!atomic_compare_exchange_strong(&watch.stage, &to_begin, BEGUN)) return;
+    static const char why[] = "Ruby gave no thread to trace with";
+    rb_protect(start_thread, Qnil, &thrown);
+    if (!thrown) return;
+    rb_set_errinfo(Qnil);
+    end_stream(RPP_CONTROL_REFUSAL, why, sizeof why - 1);
+    (void)leave(Qnil);
+}
+
+/* --- the stream: the server --- */
+
+bool rb_rpp_call_attach_owns(const void *stream)
+{
+    return stream == &watch;
+}
+
+static bool understand(const rpp_control_request *request)
+{
+    return rpp_control_request_number(request, "max_nodes", 1, MAX_NODES, NODES, &watch.max_nodes) == RPP_OK &&
+           rpp_control_request_number(request, "c_methods", 0, 1, 1, &watch.c_methods) == RPP_OK &&
+           rpp_control_request_number(request, "blocks", 0, 1, 0, &watch.blocks) == RPP_OK;
+}
+
+rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
+                                   char why[RPP_CONTROL_WHY_MAX])
+{
+    if (atomic_load(&watch.stage) != FREE) {
+        snprintf(why, RPP_CONTROL_WHY_MAX, "calls are traced from outside already");
+        return RPP_BUSY;
+    }
+    if (!understand(request)) {
+        snprintf(why, RPP_CONTROL_WHY_MAX,
+                 "trace takes max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN", MAX_NODES);
+        return RPP_INVALID;
+    }
+    watch.request = *request;
+    watch.outbox = rpp_control_outbox_retain(outbox);
+    atomic_store(&watch.finished, false);
+    atomic_store(&watch.closed, false);
+    atomic_store(&watch.parts, SERVER_AND_US);
+    atomic_store(&watch.stage, TO_BEGIN);
+    *stream = &watch;
+    rb_rpp_trigger_other(handle);
+    return RPP_OK;
+}
+
+void rb_rpp_call_attach_look_after(void *unused)
+{
+    if (atomic_load(&watch.stage) == TO_BEGIN) rb_rpp_trigger_other(handle);
+}
+
+void rb_rpp_call_attach_finish(void *unused)
+{
+    atomic_store(&watch.finished, true);
+}
+
+void rb_rpp_call_attach_close(void *unused)
+{
+    int to_begin = TO_BEGIN;
+    atomic_store(&watch.closed, true);
+    if (atomic_compare_exchange_strong(&watch.stage, &to_begin, BEGUN)) (void)leave(Qnil); /* it is not to begin */
+    let_go();
+}
+
+/* The thread is the parent's. */
+void rb_rpp_call_attach_forget_after_fork(void)
+{
+    atomic_store(&watch.stage, FREE);
+}
+
+void rb_rpp_call_attach_init(void)
+{
+    handle = rb_postponed_job_preregister(0, job, NULL);
+}

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "rperf_push"
+require_relative "../control_client"
+require_relative "processes"
+require_relative "trace_file"
+
+module RperfPush
+  module CLI
+    # rperf-push attach --trace: every call of a running process.
+    class AttachTrace
+      TURN = 0.1 # seconds, between two looks at the clock
+      BEGIN_PATIENCE = 30 # seconds: until the process comes to a safepoint
+      RESULT_PATIENCE = 30 # seconds: until the tree has come
+
+      PATTERNS = 5 # of methods
+      PATTERN_BYTES = 255 # as the protocol has them
+
+      def initialize(options)
+        @options = options
+        check([*options[:only], *options[:except]])
+        raise Mistake, "attach: --trace measures wall time, got -m #{options[:mode]}" unless [nil, "wall"].include?(options[:mode])
+      end
+
+      # @return [Integer] the exit status
+      def run(arguments, seconds)
+        client = Processes.named("attach", arguments)
+        output = @options[:output]
+        Writable.check("attach", output)
+        tree = Processes.told("attach") { client.connect("trace", **request) { |stream| take(stream, seconds) } }
+        TraceFile.write("attach", output, { **CallData.of(tree, [:wall]), meta: { attached_to: client.pid } },
+                        report: @options[:report], limit: @options[:limit], format: @options[:format])
+        $stderr.puts "rperf-push: wrote #{output}"
+        0
+      end
+
+      private
+
+      def request
+        { max_nodes: @options[:max_nodes], c_methods: @options[:c_methods] ? 1 : 0, blocks: @options[:blocks] ? 1 : 0,
+          only: @options[:only], except: @options[:except] }
+      end
+
+      def check(patterns)
+        raise Mistake, "attach: --trace takes #{PATTERNS} patterns of methods at the most" if patterns.size > PATTERNS
+
+        wrong = patterns.find { |one| one.empty? || ControlClient.given("", one).first.bytesize > PATTERN_BYTES }
+        raise Mistake, "attach: a pattern of methods is empty, or too long: #{wrong[0, 40]}" if wrong
+      end
+
+      # Ctrl-C ends it early.
+      #
+      # @return [CallTree]
+      def take(stream, seconds)
+        before = trap("INT") { @interrupted = true }
+        document(stream, BEGIN_PATIENCE, "the process came to no safepoint within #{BEGIN_PATIENCE} s: see rperf-push stacks")
+        deadline = clock + seconds
+        sleep (deadline - clock).clamp(0, TURN) until @interrupted || clock >= deadline
+        stream.finish
+        tree = document(stream, RESULT_PATIENCE, "the process gave no tree within #{RESULT_PATIENCE} s")
+        CallTree.from_h(tree.to_h { |part, values| [part.to_sym, values.transform_keys(&:to_sym)] })
+      ensure
+        trap("INT", before || "DEFAULT")
+      end
+
+      def document(stream, patience, otherwise)
+        deadline = clock + patience
+        loop do
+          kind, message = stream.read(timeout: TURN)
+          return message if kind == :document
+          raise ControlClient::Refused, otherwise if clock > deadline
+        end
+      end
+
+      def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

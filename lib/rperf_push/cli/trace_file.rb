@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+require_relative "../atomic_file"
+require_relative "mistakes"
+require_relative "record"
+
+module RperfPush
+  module CLI
+    # Where a trace goes: a profile, or a report where the name or an option asks for one.
+    module TraceFile
+      ENDINGS = { %r{(?:\A|/)callgrind\.out\.[^/]*\z|\.callgrind\z} => :callgrind, /\.dot\z/ => :dot }.freeze
+
+      module_function
+
+      def write(command, path, data, report: nil, limit: nil, format: nil)
+        report ||= ENDINGS.find { |ending, _| path.match?(ending) }&.last
+        return Writable.save(command, path, data, format) unless report
+
+        AtomicFile.write(path, data[:tree].report(report, limit:))
+      rescue SystemCallError => e
+        raise Mistake, "#{command}: #{path}: #{CLI.reason(e)}; the report is lost"
+      end
+    end
+  end
+end

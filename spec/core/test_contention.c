@@ -1,0 +1,140 @@
+/* test_contention.c - waits are counted by how long they are, and found by the frame that they wait in. */
+#include "profile/contention.h"
+
+#include "base/clock.h"
+#include "sampling/time_account.h"
+#include "test.h"
+
+#define PERIOD_NS (10 * RPP_NS_PER_MS)
+
+/* --- which rows --- */
+
+static uint32_t named(rpp_frame_names *names, const char *name)
+{
+    CHECK_OK(rpp_frame_names_ensure(names, 1));
+    uint32_t id = rpp_frame_names_reserve(names);
+    CHECK_OK(rpp_frame_names_set(names, id, name, strlen(name), "", 0, 0, false));
+    return id;
+}
+
+/* The row of a wait that lasted 7 ms: 2 waits, in this frame, called by that one. */
+static rpp_row row_of_wait(const char *leaf, const char *caller, rpp_state state)
+{
+    rpp_frame_names *names = rpp_frame_names_new(RPP_FRAME_FIRST + 2);
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    rpp_location stack[] = {{named(names, leaf), 0}, {named(names, caller), 3}};
+    rpp_sample sample = {.wall_ns = 7, .contentions = 2, .thread_seq = 1, .depth = 2, .state = (uint8_t)state};
+    CHECK_OK(rpp_profile_add(profile, &sample, stack));
+    rpp_find_contentions(profile, names);
+    rpp_find_contentions(profile, names); /* asking again changes nothing */
+    rpp_row row = rpp_profile_rows(profile)[0];
+    CHECK_INT(row.wall_ns, 7);
+    rpp_profile_free(profile);
+    rpp_frame_names_free(names);
+    return row;
+}
+
+TEST(the_frame_tells_what_a_thread_waits_for)
+{
+    static const struct {
+        const char *leaf, *caller;
+        rpp_state state;
+        bool is_contention;
+    } waits[] = {
+        {"Thread::Mutex#lock", "Shop#buy", RPP_STATE_BLOCKED, true},
+        {"Thread::Mutex#synchronize", "Shop#buy", RPP_STATE_BLOCKED, true},
+        {"Monitor#synchronize", "Shop#buy", RPP_STATE_BLOCKED, true},
+        {"Thread::Queue#pop", "Worker#run", RPP_STATE_BLOCKED, true},
+        {"Thread::SizedQueue#push", "Worker#run", RPP_STATE_BLOCKED, true},
+        {"Thread::Mutex#sleep", "Thread::ConditionVariable#wait", RPP_STATE_BLOCKED, true},
+        {"Thread::ConditionVariable#wait", "Object#work", RPP_STATE_BLOCKED, true},
+        {"Thread::Mutex#sleep", "Shop#rest", RPP_STATE_BLOCKED, false},
+        {"Kernel#sleep", "Thread::Mutex#synchronize", RPP_STATE_BLOCKED, false},
+        {"IO#read", "Shop#buy", RPP_STATE_BLOCKED, false},
+        {"Thread#join", "Shop#buy", RPP_STATE_BLOCKED, false},
+        {"Thread::Mutex#lock_it", "Shop#buy", RPP_STATE_BLOCKED, false},
+        {"Integer#times", "Shop#buy", RPP_STATE_WAITING, true},
+        {"Thread::Mutex#lock", "Shop#buy", RPP_STATE_RUNNING, false},
+        {"Thread::Mutex#lock", "Shop#buy", RPP_STATE_GC_MARKING, false},
+    };
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        rpp_row row = row_of_wait(waits[i].leaf, waits[i].caller, waits[i].state);
+        CHECK_INT(row.delay_ns, waits[i].is_contention ? 7 : 0);
+        CHECK_INT(row.contentions, waits[i].is_contention ? 2 : 0);
+    }
+}
+
+/* --- how many --- */
+
+typedef struct counted {
+    uint64_t waits, wall_ns;
+} counted;
+
+/* Takes what is due, as a capture does after each wait, and shares the sums out. */
+static counted count(uint64_t (*next_ns)(uint64_t *random), unsigned events, uint64_t *true_ns)
+{
+    rpp_location stack = {100, 1};
+    rpp_rests rests = {{0}, {0}};
+    rpp_time_account account = {0};
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    uint64_t random = 7;
+    rpp_account_open(&account, 4711, PERIOD_NS);
+    rpp_sample sample;
+    *true_ns = 0;
+    for (unsigned i = 0; i < events; i++) {
+        uint64_t lasted_ns = next_ns(&random);
+        *true_ns += lasted_ns;
+        account.event[RPP_STATE_BLOCKED].wall_ns = lasted_ns;
+        rpp_account_end_event(&account, RPP_STATE_BLOCKED, 0, PERIOD_NS);
+        sample = (rpp_sample){.thread_seq = 1, .depth = 1};
+        if (rpp_account_take_due(&account, RPP_STATE_BLOCKED, &sample)) {
+            CHECK_OK(rpp_profile_add(profile, &sample, &stack));
+        }
+    }
+    sample = (rpp_sample){.thread_seq = 1};
+    if (rpp_account_take_sum(&account, RPP_STATE_BLOCKED, &sample)) CHECK_OK(rpp_profile_add(profile, &sample, NULL));
+    rpp_profile_share_out(profile, PERIOD_NS, true, &rests);
+    counted all = {0};
+    for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
+        all.waits += rpp_profile_rows(profile)[i].contentions;
+        all.wall_ns += rpp_profile_rows(profile)[i].wall_ns;
+    }
+    rpp_profile_free(profile);
+    return all;
+}
+
+static uint64_t long_ones(uint64_t *random)
+{
+    return PERIOD_NS + rpp_random_next(random) % (10 * PERIOD_NS);
+}
+
+/* From a thousandth of a period to a whole one. */
+static uint64_t short_ones(uint64_t *random)
+{
+    return PERIOD_NS / 1000 + rpp_random_next(random) % (PERIOD_NS / 1000 * 998);
+}
+
+static uint64_t very_short_ones(uint64_t *random)
+{
+    return PERIOD_NS / 100 + rpp_random_next(random) % (PERIOD_NS / 50);
+}
+
+TEST(long_waits_are_counted_one_by_one)
+{
+    uint64_t true_ns;
+    counted all = count(long_ones, 1000, &true_ns);
+    CHECK_INT(all.waits, 1000);
+    CHECK_INT(all.wall_ns, true_ns);
+}
+
+/* The seed is fixed, so this is no matter of chance. */
+TEST_BY_NUMBERS(short_waits_are_counted_by_those_that_were_drawn)
+{
+    uint64_t true_ns;
+    counted all = count(short_ones, 100000, &true_ns);
+    CHECK_INT(all.wall_ns, true_ns);
+    CHECK(all.waits > 98000 && all.waits < 102000);
+    all = count(very_short_ones, 1000000, &true_ns);
+    CHECK_INT(all.wall_ns, true_ns);
+    CHECK(all.waits > 980000 && all.waits < 1020000);
+}

@@ -1,0 +1,78 @@
+/* test_run_ages.c - findings of each age share the CPU time that threads spent at that age. */
+#include "sampling/run_ages.h"
+
+#include "test.h"
+
+#define PERIOD  5000000
+#define OLD_NS  (RPP_AGE_GROUPS * RPP_AGE_GROUP_NS)
+#define RUN_NS  (2 * OLD_NS)
+#define NEAR(n) ((n) / 20)
+
+static void run(rpp_run_ages *all, rpp_run_ages *own)
+{
+    rpp_ages_spend(all, own, 0, RUN_NS / 3);
+    rpp_ages_spend(all, own, RUN_NS / 3, RUN_NS);
+}
+
+/* Every so many runs, a thread is found. Returns what the last finding weighed. */
+static uint64_t find_every(rpp_run_ages *all, rpp_run_ages *own, unsigned runs, uint64_t age_ns, unsigned times)
+{
+    uint64_t weighed = 0;
+    for (unsigned i = 0; i < times; i++) {
+        for (unsigned j = 0; j < runs; j++) run(all, own);
+        weighed = rpp_ages_weigh(all, own, age_ns, PERIOD);
+    }
+    return weighed;
+}
+
+static void check_near(uint64_t weighed, uint64_t expected)
+{
+    if (weighed + NEAR(expected) < expected || weighed > expected + NEAR(expected)) {
+        FAIL("weighs %" PRIu64 ", not %" PRIu64, weighed, expected);
+    }
+}
+
+TEST(a_finding_weighs_the_time_at_its_age_for_each_finding_there)
+{
+    rpp_run_ages all = {.findings = 0}, own = all;
+    check_near(find_every(&all, &own, 20, 1000, 200), 20 * RPP_AGE_GROUP_NS);
+    own = all = (rpp_run_ages){.findings = 0};
+    check_near(find_every(&all, &own, 1, OLD_NS, 200), RUN_NS - (RPP_AGE_GROUPS - 1) * RPP_AGE_GROUP_NS);
+}
+
+TEST(ages_that_nobody_finds_take_nothing_from_others)
+{
+    rpp_run_ages all = {.findings = 0}, own = all;
+    find_every(&all, &own, 10, 3 * RPP_AGE_GROUP_NS, 200);
+    for (unsigned group = 0; group < RPP_AGE_GROUPS - 1; group++) {
+        CHECK_INT(all.spent_ns[group], all.spent_ns[3]);
+        CHECK(group == 3 || !all.found_ns[group]);
+    }
+}
+
+TEST(who_was_found_often_is_measured_against_itself)
+{
+    rpp_run_ages all = {.findings = 0}, often = all, seldom = all;
+    find_every(&all, &often, 10, 0, RPP_AGES_OWN);
+    for (unsigned i = 0; i < 1000; i++) rpp_ages_spend(&all, &seldom, 0, RPP_AGE_GROUP_NS);
+    check_near(rpp_ages_weigh(&all, &often, 0, PERIOD), 10 * RPP_AGE_GROUP_NS);
+    CHECK(rpp_ages_weigh(&all, &seldom, 0, PERIOD) > 15 * RPP_AGE_GROUP_NS);
+}
+
+TEST(a_finding_gets_a_few_times_its_weight_at_most)
+{
+    rpp_run_ages all = {.findings = 0}, own = all;
+    for (unsigned i = 0; i < 10000; i++) run(&all, &own);
+    CHECK_INT(rpp_ages_weigh(&all, &own, 0, PERIOD), RPP_AGE_MOST * PERIOD);
+    CHECK_INT(rpp_ages_weigh(&all, &own, 0, 0), 0);
+}
+
+TEST(what_is_long_ago_counts_less)
+{
+    rpp_run_ages all = {.findings = 0}, own = all;
+    find_every(&all, &own, 30, 0, 2 * RPP_AGES_MOST);
+    uint64_t before = rpp_ages_weigh(&all, &own, 0, PERIOD), after = find_every(&all, &own, 10, 0, 2 * RPP_AGES_MOST);
+    CHECK(before > 29 * RPP_AGE_GROUP_NS);
+    CHECK(after < 20 * RPP_AGE_GROUP_NS);
+    CHECK(all.findings <= RPP_AGES_MOST);
+}

@@ -1,0 +1,93 @@
+/* test_time_account.c - short events are drawn by chance, long ones are exact, and no time is lost. */
+#include "sampling/time_account.h"
+
+#include "base/clock.h"
+#include "test.h"
+
+#define MS     RPP_NS_PER_MS
+#define PERIOD (10 * MS)
+#define STATE  RPP_STATE_BLOCKED
+
+static rpp_time_account opened(uint64_t random)
+{
+    rpp_time_account a = {0};
+    rpp_account_open(&a, random, PERIOD);
+    return a;
+}
+
+/* The weight with which the event is drawn. What is due is taken. */
+static uint64_t wait_for(rpp_time_account *a, uint64_t ns)
+{
+    rpp_sample sample = {0};
+    a->event[STATE].wall_ns += ns;
+    rpp_account_end_event(a, STATE, 1, PERIOD);
+    if (rpp_account_is_due(a)) CHECK(rpp_account_take_due(a, STATE, &sample));
+    CHECK_INT(sample.wall_ns, 0);
+    return sample.wall_drawn_ns;
+}
+
+static bool is_near(uint64_t seen, uint64_t truth, uint64_t percent)
+{
+    return seen * 100 > truth * (100 - percent) && seen * 100 < truth * (100 + percent);
+}
+
+/* Two waits that together are as long as the period: marks at the same place of each period would all find the same one. */
+TEST_BY_NUMBERS(waits_in_step_with_the_period_are_drawn_by_chance)
+{
+    for (uint64_t random = 0; random < 20; random++) {
+        rpp_time_account a = opened(random);
+        uint64_t first = 0, second = 0;
+        for (int i = 0; i < 20000; i++) {
+            first += wait_for(&a, 2 * MS);
+            second += wait_for(&a, 8 * MS);
+        }
+        CHECK(is_near(first, 40000 * MS, 10)); /* 7 standard deviations; the seeds are fixed */
+        CHECK(is_near(second, 160000 * MS, 3));
+    }
+}
+
+/* One mark a period: the draws weigh what the events lasted, to within a period at each end. */
+TEST_BY_NUMBERS(draws_weigh_as_much_as_the_waits_lasted)
+{
+    rpp_time_account a = opened(1);
+    uint64_t drawn = 0, lasted = 0;
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t ns = i * 7919 % PERIOD;
+        drawn += wait_for(&a, ns);
+        lasted += ns;
+        CHECK(drawn < lasted + 2 * PERIOD && lasted < drawn + 2 * PERIOD);
+    }
+    rpp_sample sum = {0};
+    CHECK(rpp_account_take_sum(&a, STATE, &sum));
+    CHECK_INT(sum.wall_ns, lasted);
+    CHECK(!rpp_account_take_sum(&a, STATE, &sum));
+}
+
+TEST(a_wait_of_a_period_is_exact_and_part_of_no_sum)
+{
+    rpp_time_account a = opened(1);
+    rpp_sample sample = {0};
+    a.event[STATE] = (rpp_time){.cpu_ns = 3, .wall_ns = PERIOD};
+    rpp_account_end_event(&a, STATE, 1, PERIOD);
+    CHECK(rpp_account_is_due(&a));
+    CHECK(rpp_account_take_due(&a, STATE, &sample));
+    CHECK_INT(sample.cpu_ns, 3);
+    CHECK_INT(sample.wall_ns, PERIOD);
+    CHECK_INT(sample.wall_drawn_ns, 0);
+    CHECK(!rpp_account_take_sum(&a, STATE, &sample));
+    CHECK(!rpp_account_take_due(&a, STATE, &sample));
+}
+
+TEST(time_that_no_capture_took_waits_for_the_end_of_the_next_event)
+{
+    rpp_time_account a = opened(1);
+    rpp_sample sample = {0};
+    a.event[STATE].wall_ns = 2 * PERIOD;
+    rpp_account_end_event(&a, STATE, 1, PERIOD);
+    rpp_account_give_up_due(&a);
+    CHECK(!rpp_account_is_due(&a));
+    a.event[STATE].wall_ns += 1;
+    rpp_account_end_event(&a, STATE, 1, PERIOD);
+    CHECK(rpp_account_take_due(&a, STATE, &sample));
+    CHECK_INT(sample.wall_ns, 2 * PERIOD + 1);
+}
