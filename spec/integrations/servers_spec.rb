@@ -171,7 +171,10 @@ RSpec.describe "A server" do
     answers = []
     # Falcon kills workers that have not ended one second after it asked them, which is too early on a busy machine.
     command = %w[falcon serve --bind http://127.0.0.1:PORT --count 2 --graceful-stop 30 -c config.ru]
-    serve(*command, stop: :INT) { answers = last_of_two }
+    serve(*command, stop: :INT) do
+      answers = last_of_two
+      wait_until("Falcon") { log.include?("Controller started") } # who interrupts it before has its workers killed
+    end
     expect_ours(answers)
     expect(works.values_at(*answers.map(&:pid).uniq)).to all(include("last_work"))
   end
