@@ -178,6 +178,11 @@ RSpec.describe "rperf-push record" do
     expect(record("true").to_a).to eq(["", "rperf-push: true: no Ruby program ran, nothing was recorded\n", 0])
   end
 
+  it "says so when the program counted nothing of its own" do
+    ran = program("plain", "exit 3")
+    expect(record("-m", "custom", ran).to_a).to eq(["", "rperf-push: #{ran}: it counted nothing with RperfPush.sample, nothing was recorded\n", 3])
+  end
+
   it "prints the text report instead, or beside the file what -v says" do
     ended = rperf_push("record", "-p", program("plain", "busy 0.1"), env: { "TMPDIR" => tmpdir })
     expect(ended.out).to match(/\ATotal: [\d.]+ms \(cpu\)\nSamples: \d+, Frequency: 1000Hz\n(?:GC: .*\n)?\n Flat:\n/).and include("Object#busy (")

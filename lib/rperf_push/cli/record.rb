@@ -65,11 +65,19 @@ module RperfPush
       end
 
       def nothing(result, command)
-        raise Mistake, "record: what was recorded could not be written to the session's folder" if result.process_count.positive?
-
-        $stderr.puts "rperf-push: #{command.first}: no Ruby program ran, nothing was recorded"
+        $stderr.puts "rperf-push: #{command.first}: #{why_nothing(result)}"
         result.status
       end
+
+      def why_nothing(result)
+        return "no Ruby program ran, nothing was recorded" if result.process_count.zero?
+        return "it counted nothing with RperfPush.sample, nothing was recorded" if result.ends.any? && only_counts?
+
+        raise Mistake, "record: what was recorded could not be written to the session's folder"
+      end
+
+      # All other modes find something in every program.
+      def only_counts? = SessionOptions.modes("record", @options[:mode]) == %w[custom]
     end
 
     # Where a profile goes: asked before the command runs, and told in one line when it fails.
