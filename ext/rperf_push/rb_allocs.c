@@ -233,7 +233,6 @@ static void choose_who_watches(void)
 void rb_rpp_allocs_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms)
 {
     rb_rpp_alloc_counts_attach(outlet, terms);
-    if (terms->wanted) rb_rpp_walk_prove();
 }
 
 void rb_rpp_allocs_resume(rb_rpp_outlet outlet)

@@ -30,7 +30,7 @@
 /* For pipelines: when they watch. */
 extern const rpp_moments rb_rpp_allocs_moments;
 
-/* Before the outlet is switched on for the first time. May raise if it is interrupted: it tries the walk of stacks. */
+/* Before the outlet is switched on for the first time. */
 void rb_rpp_allocs_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms);
 /* After the outlet was switched on, before it is switched off: its objects are counted in between. */
 void rb_rpp_allocs_resume(rb_rpp_outlet outlet);

@@ -181,6 +181,17 @@ static void work_on(attach *a)
     let_go_if_done(a);
 }
 
+/* While this runs Ruby code, jobs of other threads may end and free any of them. */
+static void prepare_new(void)
+{
+    for (size_t i = 0; i < ATTACHED_MAX; i++) {
+        const attach *a = atomic_load(&attached[i]);
+        if (!a || atomic_load(&a->stage) != TO_ATTACH) continue;
+        rb_rpp_sampler_options options = a->options;
+        rb_rpp_sampler_prepare(&options, false);
+    }
+}
+
 /* Once the peer has gone, nobody asks again. */
 static void job(void *unused)
 {
@@ -189,6 +200,7 @@ static void job(void *unused)
         return;
     }
     if (!rb_rpp_trigger_knows_who_runs()) return;
+    prepare_new();
     for (size_t i = 0; i < ATTACHED_MAX; i++) {
         attach *a = atomic_load(&attached[i]);
         if (a) work_on(a);

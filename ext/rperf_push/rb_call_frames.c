@@ -62,39 +62,35 @@ static VALUE look_from_fiber(RB_BLOCK_CALL_FUNC_ARGLIST(unused, argument))
     return Qnil;
 }
 
-/* In a new thread, which is in its first fiber. */
-static VALUE look_from_thread(void *argument)
+static unsigned only_one(uint64_t candidates)
 {
-    search *s = argument;
+    unsigned word = 0;
+    if (!candidates || candidates & (candidates - 1)) return 0;
+    while (!(candidates >> word & 1)) word++;
+    return word;
+}
+
+/* In a new thread, which is in its first fiber. Several threads may look at the same time. */
+static VALUE look_from_thread(void *unused)
+{
     VALUE thread = rb_thread_current();
     rb_fiber_current(); /* from now on the thread knows its first fiber */
     const VALUE *words = words_of_thread(thread);
     size_t count = words ? words_in_thread(thread) : 0;
-    s->root = words ? fiber_of(words) : 0;
-    for (unsigned word = 1; s->root && word < count; word++) {
-        if (words[word] == s->root) s->candidates |= UINT64_C(1) << word;
+    search s = {words ? fiber_of(words) : 0, 0};
+    for (unsigned word = 1; s.root && word < count; word++) {
+        if (words[word] == s.root) s.candidates |= UINT64_C(1) << word;
     }
-    rb_fiber_resume(rb_fiber_new(look_from_fiber, (VALUE)s), 0, NULL);
+    rb_fiber_resume(rb_fiber_new(look_from_fiber, (VALUE)&s), 0, NULL);
+    if (only_one(s.candidates)) root_fiber_word = only_one(s.candidates);
     RB_GC_GUARD(thread);
     return Qnil;
-}
-
-static VALUE search_root_fiber(VALUE argument)
-{
-    VALUE thread = rb_thread_create(look_from_thread, (void *)argument);
-    return rb_funcall(thread, rb_intern("join"), 0);
 }
 
 /* The word that has the first fiber, in a thread that runs that one and in a thread that runs another one. */
 static void find_root_fiber(void)
 {
-    static search s; /* a Timeout may leave the thread behind */
-    int thrown = 0;
-    s = (search){0, 0};
-    rb_protect(search_root_fiber, (VALUE)&s, &thrown);
-    if (thrown) rb_jump_tag(thrown);
-    if (s.candidates && !(s.candidates & (s.candidates - 1)))
-        while (!(s.candidates >> root_fiber_word & 1)) root_fiber_word++;
+    rb_funcall(rb_thread_create(look_from_thread, NULL), rb_intern("join"), 0);
 }
 
 bool rb_rpp_vm_stack_is_root(const rb_rpp_vm_stack *stack, VALUE thread)

@@ -65,29 +65,33 @@ void rb_rpp_demand_let_go(rb_rpp_demand *s)
 
 /* --- the beginning --- */
 
-static VALUE attach(VALUE argument)
+static rb_rpp_sampler_options options_for(const rb_rpp_terms *terms)
 {
-    const rb_rpp_demand *s = (const rb_rpp_demand *)argument;
-    rb_rpp_sampler_options options = {
-        .period_ns = RPP_NS_PER_S / s->terms.frequency,
-        .lines = s->terms.shape.lines,
+    return (rb_rpp_sampler_options){
+        .period_ns = RPP_NS_PER_S / terms->frequency,
+        .lines = terms->shape.lines,
         .overhead_limit = 1, /* the program asked for this frequency */
-        .engine = s->terms.engine,
-        .mode = s->terms.shape.mode,
-        .alloc_interval = s->terms.alloc_interval,
+        .engine = terms->engine,
+        .mode = terms->shape.mode,
+        .alloc_interval = terms->alloc_interval,
     };
-    rb_rpp_sampler_attach(s->outlet, &options, rb_rpp_demand_pipeline(s), s->terms.deferred);
-    return Qnil;
 }
 
-void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet, int *thrown)
+void rb_rpp_demand_prepare(const rb_rpp_terms *terms)
 {
+    rb_rpp_sampler_options options = options_for(terms);
+    rb_rpp_sampler_prepare(&options, terms->deferred);
+}
+
+void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet)
+{
+    rb_rpp_sampler_options options = options_for(&s->terms);
     rb_rpp_life_end_with_process();
     s->outlet = outlet;
-    s->users++; /* another thread may stop it while it starts */
+    s->users++;
     sessions[outlet] = s;
-    rb_protect(attach, (VALUE)s, thrown);
-    if (!*thrown) rb_rpp_recorder_begin_counting(s->recorder);
+    rb_rpp_sampler_attach(outlet, &options, rb_rpp_demand_pipeline(s), s->terms.deferred);
+    rb_rpp_recorder_begin_counting(s->recorder);
 }
 
 /* --- the end --- */
@@ -203,21 +207,33 @@ static void forget_after_fork(void)
     memset(sessions, 0, sizeof sessions);
 }
 
+static VALUE prepare_again(VALUE terms)
+{
+    rb_rpp_demand_prepare((const rb_rpp_terms *)terms);
+    return Qnil;
+}
+
+/* False: no memory. */
+static bool begin_inherited(const rb_rpp_terms *terms)
+{
+    rb_rpp_demand *s = rb_rpp_demand_new(terms, terms->directory, true);
+    if (!s) return false;
+    s->inherited = true;
+    rb_rpp_demand_begin(s, RB_RPP_ON_DEMAND);
+    rb_rpp_demand_let_go(s);
+    return true;
+}
+
 /* Continues the parent's own session with the same settings, if it was inheritable. An interrupt may end this. */
 static VALUE restart_in_child(VALUE unused)
 {
     const rb_rpp_demand *before = parents;
+    int thrown = 0;
     parents = NULL;
     if (!before || sessions[RB_RPP_ON_DEMAND]) return Qnil;
-    rb_rpp_demand *s = rb_rpp_demand_new(&before->terms, before->terms.directory, true);
-    int thrown = 0;
-    if (s) {
-        s->inherited = true;
-        rb_rpp_demand_begin(s, RB_RPP_ON_DEMAND, &thrown);
-        if (thrown) rb_rpp_demand_give_up(s);
-        rb_rpp_demand_let_go(s);
-    }
-    if (!s || thrown) {
+    rb_protect(prepare_again, (VALUE)&before->terms, &thrown);
+    bool is_wanted = !sessions[RB_RPP_ON_DEMAND]; /* or a signal handler has begun one */
+    if (is_wanted && (thrown || !begin_inherited(&before->terms))) {
         rpp_log(RPP_LOG_ERROR, "the session on demand does not go on in the forked process %d: %s", (int)getpid(),
                 thrown ? "interrupted" : rpp_status_text(RPP_NO_MEMORY));
     }

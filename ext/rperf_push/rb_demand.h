@@ -50,8 +50,10 @@ rpp_pipeline *rb_rpp_demand_pipeline(const rb_rpp_demand *s);
 
 /* With a directory, this process and the children that continue the session write their windows there. NULL if out of memory. */
 rb_rpp_demand *rb_rpp_demand_new(const rb_rpp_terms *terms, const char *directory, bool summed);
-/* The caller calls let_go, whether it has begun or not. */
-void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet, int *thrown);
+/* Call it before choosing an outlet: it runs Ruby code, and may raise if it is interrupted. */
+void rb_rpp_demand_prepare(const rb_rpp_terms *terms);
+/* Runs no Ruby code. The caller calls let_go, whether it has begun or not. */
+void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet);
 void rb_rpp_demand_let_go(rb_rpp_demand *s);
 /* Detaches the session. Nobody wants its result, so a finisher waits for the collector. */
 void rb_rpp_demand_end(rb_rpp_demand *s);

@@ -106,8 +106,6 @@ static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency,
                           VALUE defer, VALUE engine, VALUE alloc_interval, VALUE class_labels, VALUE directory,
                           VALUE inherit)
 {
-    rb_rpp_outlet outlet = free_outlet(wanted);
-    rb_rpp_life_follow_forks();
     rb_rpp_terms terms = {
         .shape = {.mode = NUM2UINT(mode),
                   .lines = RTEST(lines),
@@ -119,14 +117,17 @@ static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency,
         .deferred = RTEST(defer),
         .inheritable = RTEST(inherit),
     };
+    rb_rpp_life_follow_forks();
+    rb_rpp_demand_prepare(&terms);
+    rb_rpp_outlet outlet = free_outlet(wanted);
     bool own = outlet == RB_RPP_ON_DEMAND, filed = !NIL_P(directory);
     rb_rpp_demand *s = rb_rpp_demand_new(&terms, filed ? StringValueCStr(directory) : NULL, own || !filed);
     if (!s) rb_memerror();
     s->inherited = own && filed;
     int thrown = 0;
-    rb_rpp_demand_begin(s, outlet, &thrown);
+    rb_rpp_demand_begin(s, outlet);
     VALUE data = UINT2NUM(outlet);
-    if (!thrown && rb_block_given_p()) data = record_block(s, &thrown);
+    if (rb_block_given_p()) data = record_block(s, &thrown);
     if (thrown) rb_rpp_demand_give_up(s);
     rb_rpp_demand_let_go(s);
     if (thrown) rb_jump_tag(thrown);
@@ -159,10 +160,19 @@ static VALUE native_snapshot(VALUE self, VALUE number, VALUE clear)
     return rb_ensure(take_snapshot, (VALUE)&wanted, end_snapshot, (VALUE)&wanted);
 }
 
+/* Not if it has ended meanwhile. */
+static void resume(const rb_rpp_demand *s)
+{
+    rb_rpp_terms terms = s->terms;
+    terms.deferred = false;
+    rb_rpp_demand_prepare(&terms);
+    if (rb_rpp_demand_is_current(s)) rb_rpp_sampler_resume(s->outlet);
+}
+
 static VALUE run_profiled(VALUE argument)
 {
     const rb_rpp_demand *s = (const rb_rpp_demand *)argument;
-    if (s->terms.deferred) rb_rpp_sampler_resume(s->outlet);
+    if (s->terms.deferred) resume(s);
     return rb_yield_values(0);
 }
 

@@ -20,6 +20,7 @@
 #include "rb_testing.h"
 #include "rb_timers.h"
 #include "rb_trigger.h"
+#include "rb_walk.h"
 
 /* The longest time that one job takes from the application. */
 #define JOB_BUDGET_NS (400 * RPP_NS_PER_US)
@@ -230,11 +231,16 @@ static void resume_at(rb_rpp_outlet outlet, uint64_t now)
     rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
 }
 
+void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
+{
+    if (options->engine != RPP_ENGINE_SAFEPOINT || options->mode & RPP_MODE_ALLOC_OBJECTS) rb_rpp_walk_prove();
+    if (!paused) follow_threads();
+}
+
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 {
     if (rb_rpp_outlet_is_on(outlet)) return;
     end_lull();
-    follow_threads();
     resume_at(outlet, rpp_monotonic_ns());
 }
 
@@ -265,7 +271,6 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         rb_rpp_join_window(t, outlet);
     }
-    if (!paused) follow_threads();
     uint64_t now = rpp_monotonic_ns();
     rpp_pipeline_open(pipeline, now);
     rpp_pipeline_want_frames(pipeline, true); /* frames that another session left without names */

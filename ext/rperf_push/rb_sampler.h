@@ -47,7 +47,10 @@ void rb_rpp_sampler_free_pipeline(rpp_pipeline *pipeline);
 
 /* --- under the GVL, in a method or job --- */
 
-/* Samples go to the pipeline from now on; with `paused`, from the first resume on. */
+/* All of the beginning that runs Ruby code, in which other threads and signal handlers may start and stop sessions. Call it first, then see
+ * which outlet is free, then attach or resume. May raise if it is interrupted. */
+void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused);
+/* Samples go to the pipeline from now on; with `paused`, from the first resume on. Runs no Ruby code. */
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused);
 /* No more samples come. Call rb_rpp_settle_until first, so that no time is lost. */

@@ -41,15 +41,28 @@ static _Thread_local bool holds_gate; /* the thread that forks */
 
 /* --- beginning and ending --- */
 
+static rb_rpp_sampler_options options_for(const rpp_settings *settings)
+{
+    return (rb_rpp_sampler_options){
+        .period_ns = RPP_NS_PER_S / settings->frequency,
+        .lines = settings->lines,
+        .overhead_limit = settings->overhead_limit,
+        .engine = (rpp_engine_kind)settings->engine,
+        .mode = settings->mode,
+    };
+}
+
+static VALUE prepare(VALUE settings)
+{
+    rb_rpp_sampler_options options = options_for((const rpp_settings *)settings);
+    rb_rpp_sampler_prepare(&options, false);
+    return Qnil;
+}
+
+/* Runs no Ruby code. */
 static rpp_status session_start(session *s)
 {
-    rb_rpp_sampler_options options = {
-        .period_ns = RPP_NS_PER_S / s->settings->frequency,
-        .lines = s->settings->lines,
-        .overhead_limit = s->settings->overhead_limit,
-        .engine = (rpp_engine_kind)s->settings->engine,
-        .mode = s->settings->mode,
-    };
+    rb_rpp_sampler_options options = options_for(s->settings);
     rb_rpp_life_end_with_process();
     rpp_status status = rpp_uploader_start(s->uploader);
     if (status == RPP_OK) status = rpp_pipeline_start(s->pipeline);
@@ -191,10 +204,15 @@ static VALUE restart_in_child(VALUE unused)
 {
     rpp_settings *settings = settings_for_child;
     settings_for_child = NULL;
-    if (!settings || current) return Qnil;
-    starting s = {.session = rb_rpp_chain_new(settings, &gate), .status = RPP_NO_MEMORY};
     int thrown = 0;
-    if (s.session) rb_protect(start_protected, (VALUE)&s, &thrown);
+    if (settings) rb_protect(prepare, (VALUE)settings, &thrown);
+    if (!settings || current) {
+        rpp_settings_free(settings);
+        if (thrown) rb_jump_tag(thrown);
+        return Qnil;
+    }
+    starting s = {.session = rb_rpp_chain_new(settings, &gate), .status = RPP_NO_MEMORY};
+    if (s.session && !thrown) rb_protect(start_protected, (VALUE)&s, &thrown);
     if (s.status == RPP_OK && !thrown) {
         current = s.session;
         return Qnil;
@@ -245,9 +263,10 @@ static VALUE description_of_ruby(void)
     return RB_TYPE_P(description, T_STRING) ? description : rb_utf8_str_new_cstr("ruby");
 }
 
-/* Another thread may configure meanwhile. */
-static VALUE stop_all(VALUE unused)
+/* Another thread, or a signal handler, may configure meanwhile. */
+static VALUE make_way_for(VALUE settings)
 {
+    if (((const rpp_settings *)settings)->enabled) prepare(settings);
     while (current) stop_current(current->settings->shutdown_timeout_ns);
     return Qnil;
 }
@@ -279,7 +298,7 @@ static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logg
     if (!settings) return mistakes;
     settings->ruby_description = rpp_strdup(StringValueCStr(description));
     int thrown = 0;
-    rb_protect(stop_all, Qnil, &thrown);
+    rb_protect(make_way_for, (VALUE)settings, &thrown);
     if (thrown) {
         rpp_settings_free(settings);
         rb_jump_tag(thrown);

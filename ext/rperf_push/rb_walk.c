@@ -399,12 +399,12 @@ bool rb_rpp_walk_prove(void)
     static bool tried;
     const rb_rpp_vm_layout *claimed = rb_rpp_testing_layout(rb_rpp_vm_layout_of(ruby_version));
     if (tried || !claimed || !rb_rpp_guard_install()) return is_proven;
-    tried = true;
     layout = *claimed;
     int thrown = 0;
-    is_proven = RTEST(rb_protect(ask_planted_stacks, Qnil, &thrown)) && moved_environments_met > 0;
-    tried = !thrown; /* a Timeout or Ctrl-C is meant for the caller and says nothing about stacks */
-    if (thrown) rb_jump_tag(thrown);
+    bool agrees = RTEST(rb_protect(ask_planted_stacks, Qnil, &thrown)) && moved_environments_met > 0;
+    if (thrown) rb_jump_tag(thrown); /* a Timeout or Ctrl-C is meant for the caller and says nothing about stacks */
+    if (!tried) is_proven = agrees;  /* another thread or a signal handler may have asked meanwhile: its answer stands */
+    tried = true;
     return is_proven;
 }
 
