@@ -115,6 +115,71 @@ RSpec.describe "A profiled program" do
     expect(out).to eq("true\n")
   end
 
+  # memory_profiler counts with tracepoints of its own. A session on the CPU tells which ones of ours stay when nothing is profiled.
+  memory_profiled = <<~'RUBY'
+    require "memory_profiler"
+    Book = Class.new
+    def create(count) = Array.new(count) { Book.new }
+    def ours(data) = data[:aggregated_samples].sum { |frames, objects| frames[0][1] == "Book" ? objects : 0 }
+    def theirs(found) = found.find { |row| row[:data] == "Book" }[:count]
+    def tracepoints_on = ObjectSpace.each_object(TracePoint).count(&:enabled?)
+    RperfPush.start(mode: :cpu) { create(1) }
+    idle = tracepoints_on
+    reporter = MemoryProfiler::Reporter.new
+  RUBY
+
+  # Who begins and ends when => ours, theirs, and those of theirs that are kept.
+  { %w[ours theirs ours theirs] => [315, 4300, 3200], %w[theirs ours ours theirs] => [300, 4315, 3210],
+    %w[ours theirs theirs ours] => [4315, 300, 200], %w[theirs ours theirs ours] => [4300, 315, 210] }.each do |order, counts|
+    it "may have its memory profiled while its allocations are, and both count each object: #{order.join(", ")}" do
+      steps = { "ours" => ["RperfPush.start(mode: :alloc, alloc_interval: 1)", "data = RperfPush.stop"],
+                "theirs" => ["reporter.start", "report = reporter.stop"] }
+      first, second, third, fourth = order.map { |who| steps[who].shift }
+      out, said, status = run_ruby(<<~RUBY, gems: true)
+        #{memory_profiled}
+        #{first}; kept = create(10); create(5)
+        #{second}; kept << create(200); create(100)
+        #{third}; kept << create(3000); create(1000)
+        #{fourth}
+        captured = RperfPush.stats[:allocations_captured]
+        create(50_000)
+        p [ours(data), theirs(report.allocated_objects_by_class), theirs(report.retained_objects_by_class)]
+        p tracepoints_on - idle, RperfPush.stats[:allocations_captured] - captured, ObjectSpace.allocation_sourceline(Book.new)
+      RUBY
+      expect([status.success?, said]).to eq([true, ""])
+      expect(out.split("\n")).to eq([counts.inspect, "0", "0", "nil"])
+    end
+  end
+
+  it "may have its memory profiled while some of its allocations are drawn: the sum stays exact, and nothing stays on" do
+    out = run(<<~RUBY)
+      #{memory_profiled}
+      profile(mode: %i[cpu wall alloc])
+      reporter.start
+      kept = create(100_000)
+      create(10_000) until RperfPush.stats[:allocations_captured] >= 300
+      work
+      report = reporter.stop
+      work
+      RperfPush.shutdown
+      moments = RperfPush.stats[:allocation_moments]
+      create(300_000)
+      p theirs(report.retained_objects_by_class), tracepoints_on - idle, RperfPush.stats[:allocation_moments] - moments
+      puts theirs(report.allocated_objects_by_class)
+    RUBY
+    kept, left_on, later, created = out.split.map(&:to_i)
+    expect([kept, left_on, later]).to eq([100_000, 0, 0])
+    counted, of_books = alloc_objects
+    expect(counted).to be >= created
+    expect(of_books).to be > created / 2
+  end
+
+  # @return [Array(Integer, Integer)] all objects, and those of class Book
+  def alloc_objects
+    profiles = Dir["#{tmpdir}/*.pb.gz"].map { |path| PprofProfile.read(path) }
+    [profiles.sum { |one| one.total("alloc_objects") }, profiles.sum { |one| one.by_method("alloc_objects").dig("Book", 0).to_i }]
+  end
+
   %i[cpu wall object].each do |mode|
     it "may have stackprof beside it, mode #{mode}" do
       out = run(<<~RUBY)
