@@ -68,15 +68,26 @@ RSpec.describe RperfPush::Environment do
   describe "the name of an application that has none" do
     around do |example|
       title = $PROGRAM_NAME
+      arguments = ARGV.dup
       example.run
     ensure
       $PROGRAM_NAME = title
+      ARGV.replace(arguments)
     end
 
     { "-e" => "ruby", "-" => "ruby", "" => "ruby", "/srv/shop/bin/import.rb" => "import", "sidekiq 8.0 shop [1 of 5 busy]" => "sidekiq",
       "puma: cluster worker 0: 42 [shop]" => "puma" }.each do |title, name|
       it "is #{name} for #{title.inspect}" do
         $PROGRAM_NAME = title
+        expect(texts["application_name"]).to eq([name, "the program's name"])
+      end
+    end
+
+    { %w[exec puma -C config/puma.rb] => "puma", %w[exec --gemfile=Gemfile ./bin/import.rb all] => "import", %w[install] => "bundle",
+      %w[exec] => "bundle" }.each do |arguments, name|
+      it "is #{name} while Bundler loads it for `bundle #{arguments.join(" ")}`" do
+        $PROGRAM_NAME = "/usr/bin/bundle"
+        ARGV.replace(arguments)
         expect(texts["application_name"]).to eq([name, "the program's name"])
       end
     end

@@ -71,11 +71,18 @@ module RperfPush
     end
 
     def program_name
-      title = $PROGRAM_NAME.b
+      title = (bundled_program || $PROGRAM_NAME).b
       # A title that a server rewrote ("puma: cluster worker 0: 42 [shop]") still begins with the server's name.
       title = title.split.first.to_s.delete_suffix(":") unless File.exist?(title)
       name = utf8(File.basename(title, ".rb"))
       { "application_name" => [name.empty? || name.start_with?("-") ? "ruby" : name, PROGRAM_NAME] }
+    end
+
+    # What `bundle exec` is about to load, while this is still Bundler itself: that is where `rperf-push run` starts.
+    def bundled_program
+      return unless %w[bundle bundler].include?(File.basename($PROGRAM_NAME)) && ARGV.first == "exec"
+
+      ARGV.drop(1).find { |argument| !argument.start_with?("-") }
     end
 
     # option => variable to option => [text, variable], for the variables that are set
