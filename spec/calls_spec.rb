@@ -116,8 +116,6 @@ RSpec.describe "Tracing calls" do
       require #{random_calls.inspect}
       label = lambda do |tp|
         owner = tp.defined_class
-        next "Refinement#\#{tp.callee_id}" if owner.is_a?(Refinement)
-
         owner.singleton_class? ? "\#{owner.attached_object.is_a?(Module) ? owner.attached_object : owner.attached_object.class}.\#{tp.callee_id}" : "\#{owner}#\#{tp.callee_id}"
       end
       plain = ->(text) { text.gsub(/#<(?:Class:)?#?<?([\\w:]+):0x\\h+>+/) { $1 } }

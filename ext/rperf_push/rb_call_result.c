@@ -24,14 +24,23 @@ static bool is_singleton(VALUE owner)
     return RB_TYPE_P(owner, T_CLASS) && RTEST(rb_funcall(owner, rb_intern("singleton_class?"), 0));
 }
 
+/* A refinement has no path. What the VM has instead changes when the refinement gets a singleton class, which 4.0 gives it at
+   once; so it is called as Ruby shows it: "#<refinement:String@Words>". */
+static VALUE path_of_class(VALUE klass)
+{
+    if (rb_obj_class(klass) != rb_cRefinement) return rb_class_path(klass);
+    VALUE to_s = rb_funcall(rb_cModule, rb_intern("instance_method"), 1, ID2SYM(rb_intern("to_s")));
+    return rb_funcall(to_s, rb_intern("bind_call"), 1, klass);
+}
+
 /* "Shop::Cart#" or "Shop::Cart." */
 static VALUE class_part(VALUE owner, bool *is_of_object)
 {
     *is_of_object = is_singleton(owner);
-    if (!*is_of_object) return rb_class_path(owner);
+    if (!*is_of_object) return path_of_class(owner);
     VALUE object = rb_class_attached_object(owner);
     bool is_module = RB_TYPE_P(object, T_CLASS) || RB_TYPE_P(object, T_MODULE);
-    return rb_class_path(is_module ? object : rb_obj_class(object));
+    return path_of_class(is_module ? object : rb_obj_class(object));
 }
 
 static VALUE label_from(VALUE class_name, bool is_of_object, VALUE method)
