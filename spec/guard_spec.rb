@@ -16,8 +16,9 @@ RSpec.describe "Walks of stacks" do
         #{code}
       end
     RUBY
-    # Since Ruby 4.0 fiddle is a gem that comes with Ruby. No bundle here has it.
-    run_program(command, env: { **RubyProgram::WITHOUT_GEMS, "RPERF_PUSH_TESTING_BREAK" => broken, "RPERF_PUSH_TESTING_HZ" => "1000", **env })
+    # Since Ruby 4.0 fiddle is a gem that comes with Ruby: it is where Ruby has its gems, and the bundle has its own.
+    gems_of_ruby = { **RubyProgram::WITHOUT_GEMS, "GEM_HOME" => nil, "GEM_PATH" => nil }
+    run_program(command, env: { **gems_of_ruby, "RPERF_PUSH_TESTING_BREAK" => broken, "RPERF_PUSH_TESTING_HZ" => "1000", **env })
   end
 
   context "when they read what is not there" do
