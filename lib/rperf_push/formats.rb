@@ -74,9 +74,9 @@ module RperfPush
     def read(path)
       raise FormatError, "#{path}: is a directory" if File.directory?(path)
 
-      bytes = File.binread(path, MAX_BYTES + 1).to_s
+      bytes = File.open(path, "rb") { |file| in_pieces(file, MAX_BYTES) }
+      raise FormatError, "#{path}: larger than #{mib(MAX_BYTES)} MiB" unless bytes
       raise FormatError, "#{path}: is empty" if bytes.empty?
-      raise FormatError, "#{path}: larger than #{mib(MAX_BYTES)} MiB" if bytes.bytesize > MAX_BYTES
 
       bytes
     rescue SystemCallError => e
@@ -94,20 +94,27 @@ module RperfPush
       nil
     end
 
-    # Piece by piece, so that a small file cannot fill the memory.
     def unpacked(bytes, name, max_bytes: MAX_BYTES)
       return bytes unless bytes.start_with?(GZIP)
 
-      raw = +"".b
-      Zlib::GzipReader.wrap(StringIO.new(bytes)) do |gzip|
-        while (piece = gzip.read(PIECE))
-          raw << piece
-          raise FormatError, "#{name}: larger than #{mib(max_bytes)} MiB uncompressed" if raw.bytesize > max_bytes
-        end
-      end
+      raw = Zlib::GzipReader.wrap(StringIO.new(bytes)) { |gzip| in_pieces(gzip, max_bytes) }
+      raise FormatError, "#{name}: larger than #{mib(max_bytes)} MiB uncompressed" unless raw
+
       raw
     rescue Zlib::Error => e
       raise FormatError, "#{name}: not a whole gzip file: #{e.message}"
+    end
+
+    # So that a small file cannot fill the memory: neither with what it unpacks to nor, since Ruby 4.0 clears all the bytes that a
+    # reader asks for, with what it might have.
+    #
+    # @return [String, nil] nil: there are more bytes
+    def in_pieces(file, max_bytes)
+      bytes = +"".b
+      while (piece = file.read(PIECE))
+        return if (bytes << piece).bytesize > max_bytes
+      end
+      bytes
     end
 
     def mib(bytes) = bytes / 1024 / 1024
