@@ -174,7 +174,8 @@ RSpec.describe "Allocations" do
                           sleeps: data[:aggregated_samples].filter_map { |frames, _, _, set| sets[set] if frames[0][1] == "Kernel#sleep" })
     RUBY
     expect(seen[:sum]).to be_between(seen[:inner], seen[:outer])
-    expect(seen).to include(books: 100, pages: 60, leaves: ["Class#new"], frames: 0)
+    leaf = RUBY_VERSION < "4" ? "Class#new" : "Object#books" # which has an instruction for it
+    expect(seen).to include(books: 100, pages: 60, leaves: [leaf], frames: 0)
     expect(seen[:sleeps]).to include({ "%GVL": "blocked" })
   end
 
