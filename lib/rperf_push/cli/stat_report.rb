@@ -89,12 +89,14 @@ module RperfPush
         counter("Ruby", ms(gc[:time_ms] * 1_000_000), "GC time (#{count} count: #{minor} minor, #{major} major)", "ms")
       end
 
-      # Ruby counts instructions only when asked to.
+      # Ruby counts instructions only when asked to; since 4.0 also only if it was built for that.
       def yjit
-        return [] if @ends.none? { |one| one[:yjit] }
+        compiling = @ends.select { |one| one[:yjit] }
+        return [] if compiling.empty?
 
-        ratios = @ends.filter_map { |one| one[:yjit_ratio] }
-        return [counter("Ruby", "on", "YJIT; its ratio needs ruby --yjit-stats=quiet")] if ratios.empty?
+        ratios = compiling.filter_map { |one| one[:yjit_ratio] }
+        build = " of a build with --enable-yjit=stats" if compiling.all? { |one| one[:ruby_version].to_i >= 4 }
+        return [counter("Ruby", "on", "YJIT; its ratio needs ruby --yjit-stats=quiet#{build}")] if ratios.empty?
 
         [counter("Ruby", format("%.1f%%", ratios.sum / ratios.size), "in code of YJIT")]
       end
