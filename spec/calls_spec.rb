@@ -407,6 +407,21 @@ RSpec.describe "Tracing calls" do
     expect(found).to eq(ended: [2] * 30)
   end
 
+  # An interrupt is raised where a method in C returns: the tracer's own ones are interrupted here, one after the other.
+  it "ends where it is interrupted as it begins or ends" do
+    found = result_of(<<~RUBY)
+      interrupted, counted = Array.new(20) do |nth|
+        RperfPush::CallCosts.instance_variable_get(:@known).clear
+        left = nth
+        away = TracePoint.new(:c_return) { |tp| raise "away" if tp.method_id.start_with?("calls_") && (left -= 1) < 0 }
+        ended = begin; away.enable { RperfPush.trace { nil } } && nil; rescue RuntimeError => e; e.message; end
+        [ended, RperfPush.trace { "x".upcase }[:tree].find("String#upcase").first.called]
+      end.transpose
+      puts JSON.generate({ interrupted: interrupted.compact.uniq, counted: counted.uniq })
+    RUBY
+    expect(found).to eq(interrupted: ["away"], counted: [1])
+  end
+
   it "knows what tracing costs below a deep stack" do
     found = result_of(<<~RUBY)
       def deep(n) = n.zero? ? RperfPush.trace { 1000.times { "x".upcase } }[:tree].overhead_ns : deep(n - 1)

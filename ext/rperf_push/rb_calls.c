@@ -89,9 +89,9 @@ static void halt(tracing *t)
     current_object = Qnil;
 }
 
-/* Begins a tracing, and returns it. */
-static VALUE native_calls_start(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE with_objects, VALUE with_c,
-                                VALUE with_blocks)
+/* Returns a tracing that does not trace yet: an interrupt may come as this returns, and nobody could stop it then. */
+static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE with_objects, VALUE with_c,
+                              VALUE with_blocks)
 {
     if (rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are traced already");
     if (!rb_rpp_in_main_ractor()) rb_raise(rb_eRuntimeError, "only the main Ractor can be traced");
@@ -105,7 +105,6 @@ static VALUE native_calls_start(VALUE self, VALUE max_nodes, VALUE with_cpu, VAL
                 (RTEST(with_blocks) ? RB_RPP_CALLS_OF_BLOCKS : 0);
     t->began_realtime_ns = rpp_realtime_ns();
     rb_rpp_life_follow_forks();
-    go(object);
     return object;
 }
 
@@ -117,6 +116,7 @@ static VALUE native_calls_pause(VALUE self, VALUE object)
     return Qtrue;
 }
 
+/* Also the first time. False: calls are traced already. */
 static VALUE native_calls_resume(VALUE self, VALUE object)
 {
     if (rb_rpp_call_hook_tracing()) return Qfalse;
@@ -202,7 +202,7 @@ void rb_rpp_calls_init(VALUE native)
     tracing_class = rb_define_class_under(native, "Tracing", rb_cObject);
     rb_undef_alloc_func(tracing_class);
     rb_gc_register_mark_object(tracing_class);
-    rb_define_singleton_method(native, "calls_start", native_calls_start, 5);
+    rb_define_singleton_method(native, "calls_new", native_calls_new, 5);
     rb_define_singleton_method(native, "calls_pause", native_calls_pause, 1);
     rb_define_singleton_method(native, "calls_resume", native_calls_resume, 1);
     rb_define_singleton_method(native, "calls_facts", native_calls_facts, 1);

@@ -14,7 +14,7 @@ module RperfPush
 
     module_function
 
-    # @param options [Array] as of Native.calls_start, without the first one
+    # @param options [Array] as of Native.calls_new, without the first one
     # @return [Array<Array(Integer, Integer)>] for each kind, nanoseconds in the call's own node, and in its caller's
     def of(*options)
       @known[options] ||= measure(options)
@@ -37,8 +37,10 @@ module RperfPush
 
     # @return [Hash{Symbol => Array(Integer, Integer)}] by kind, what the calls took, and one of them in its own node
     def traced(options)
-      native = Native.calls_start(NODES, *options)
+      native = Native.calls_new(NODES, *options)
       begin
+        raise "calls are traced already" unless Native.calls_resume(native)
+
         times = least_times
       ensure
         Native.calls_pause(native) # also where Timeout or Ctrl-C ends it

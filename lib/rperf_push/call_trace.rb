@@ -49,7 +49,8 @@ module RperfPush
     # @return [void]
     def start
       @costs = CallCosts.of(*@arguments.drop(1))
-      @native = Native.calls_start(*@arguments)
+      @native = Native.calls_new(*@arguments)
+      raise "calls are traced already" unless resume
     end
 
     # From now on nothing is counted, and nobody's time passes.
