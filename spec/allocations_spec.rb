@@ -48,9 +48,14 @@ RSpec.describe "Allocations" do
     expect(seen[:mode]).to eq("alloc")
     expect(seen[:books].sum { |_, objects,| objects }).to eq(100)
     expect(seen[:books].flat_map { |frames,| frames.map { |_, label| label } }).to include("Object#books", *("Class#new" if RUBY_VERSION < "4")) # which has an instruction for it
-    expect(seen[:pages].map { |_, objects, labels| [objects, labels] }).to eq([[30, { shelf: "a" }]] * 2)
-    lines = seen[:pages].map { |frames,| frames.find { |_, label| label == "Object#pages" }[2] }
-    expect(lines.max - lines.min).to eq(1)
+    expect(seen[:pages].map(&:last).uniq).to eq([{ shelf: "a" }])
+    by_line = seen[:pages].to_h { |frames, objects| [frames.find { |_, label| label == "Object#pages" }[2], objects] }
+    # The leaf's line is unknown in code of YJIT, and since Ruby 4.0 the leaf is the method that says new.
+    unknown = by_line.delete(0) || 0
+    expect(by_line.keys.max - by_line.keys.min).to eq(1)
+    expect(by_line.values.sum + unknown).to eq(60)
+    expect(by_line.values).to eq([30, 30]) if unknown.zero?
+    expect(unknown).to eq(0).or(satisfy { RUBY_VERSION >= "4" && RubyVM::YJIT.enabled? })
     expect(seen[:arrays].select { |_, _, labels| labels == { shelf: "a" } }.sum { |_, objects,| objects }).to eq(30)
   end
 
