@@ -133,7 +133,7 @@ module RperfPush
     #
     # What cannot be counted raises nothing: `samples_refused` counts it, and the log has one line.
     #
-    # @param weight [Integer] how many, from 0 on
+    # @param weight [Integer] how many, from 0 to 2**48
     # @param name [Symbol] the value; with {declare} it has a unit, else it is a count. A process has 16 of them at most
     # @param labels [Hash{Symbol => #to_s}] for this sample only, merged into those of the fiber
     # @!method sample(weight = 1, name: :samples, **labels)

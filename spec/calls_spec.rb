@@ -463,4 +463,28 @@ RSpec.describe "Tracing calls" do
     RUBY
     expect(found).to eq(child: 2, parent: 1)
   end
+
+  it "gives a child that leaves the same block what was traced until the fork, in nanoseconds" do
+    found = result_of(<<~RUBY)
+      def work = (till = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + 0.05; nil while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < till)
+      read, write = IO.pipe
+      child = nil
+      data = RperfPush.trace(mode: [:wall, :cpu]) do
+        work
+        child = fork
+        work unless child
+      end
+      work_node = data[:tree].find(/work/).first
+      sum = data[:aggregated_samples].sum { |_, weight| weight }
+      facts = { called: work_node.called, cpu: work_node.cpu, sum:, duration: data[:duration_ns] }
+      unless child
+        write.puts JSON.generate(facts)
+        exit!(0)
+      end
+      Process.wait(child)
+      puts JSON.generate({ child: JSON.parse(read.gets), parent: facts })
+    RUBY
+    expect(found[:child]).to include(called: 1, cpu: be < 1e9, duration: be >= 50_000_000)
+    expect(found[:child][:sum]).to be_between(1_000_000, found[:child][:duration])
+  end
 end

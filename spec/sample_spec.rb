@@ -115,14 +115,14 @@ RSpec.describe "Samples of the program's own" do
   it "raise nothing for what cannot be counted, which is counted itself" do
     stdout, stderr, status = run_ruby(<<~RUBY)
       data = RperfPush.start(mode: :custom) do
-        [-1, 1.5, nil, "1", 2**70].each { |weight| RperfPush.sample(weight) }
-        [:"a-b", :cpu, nil, 3, "with blank", :custom].each { |name| RperfPush.sample(name:) }
+        [-1, 1.5, nil, "1", 2**70, (2**48) + 1].each { |weight| RperfPush.sample(weight) }
+        [:"a-b", :cpu, nil, 3, "with blank", :custom, "\\xff", "ab".encode("UTF-16LE")].each { |name| RperfPush.sample(name:) }
         18.times { |i| RperfPush.sample(name: "v\#{i}") }
       end
       puts data[:values].size, RperfPush.stats[:samples_refused]
     RUBY
     expect(status).to be_success, stderr
-    expect(stdout.split).to eq(%w[15 13])
+    expect(stdout.split).to eq(%w[15 16])
     expect(stderr.lines.grep(/RperfPush.sample is not counted/).size).to eq(1)
   end
 

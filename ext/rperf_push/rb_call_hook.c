@@ -318,12 +318,12 @@ void rb_rpp_call_hook_go(rb_rpp_tracing *t)
     rb_add_event_hook2(hook, t->events, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
 }
 
-void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
+/* All calls have run until now. */
+static void end_times(rb_rpp_tracing *t)
 {
-    rb_remove_event_hook_with_data(hook, Qnil);
-    current = NULL;
     uint64_t now_ns;
     rpp_call_reading now = read_end(t, &now_ns);
+    if (now.cpu_ns < t->trace.last.cpu_ns) now.cpu_ns = t->trace.last.cpu_ns; /* a forked child's begins at zero */
     rpp_call_trace_switch(&t->trace, NULL, now);
     if (now.wall_ns < t->trace.last.wall_ns) now = t->trace.last;
     for (size_t i = 0; i < t->stack_count; i++) {
@@ -336,7 +336,17 @@ void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
     t->ec = NULL;
 }
 
+void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
+{
+    rb_remove_event_hook_with_data(hook, Qnil);
+    current = NULL;
+    end_times(t);
+}
+
+/* What the parent traced until the fork is in the child, too: a block that both leave returns it. */
 void rb_rpp_call_hook_forget_after_fork(void)
 {
+    rb_rpp_tracing *t = current;
     current = NULL;
+    if (t) end_times(t);
 }

@@ -93,9 +93,9 @@ static void halt(tracing *t)
 static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE with_objects, VALUE with_c,
                               VALUE with_blocks)
 {
-    if (rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are traced already");
     if (!rb_rpp_in_main_ractor()) rb_raise(rb_eRuntimeError, "only the main Ractor can be traced");
     if (!rb_rpp_call_frames_prepare()) rb_raise(rb_eNotImpError, "calls cannot be traced on this Ruby");
+    if (rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are traced already");
     VALUE object = tracing_new(NUM2UINT(max_nodes));
     tracing *t = tracing_of(object);
     t->with_cpu = RTEST(with_cpu);

@@ -1,6 +1,8 @@
 /* rb_custom.c - counts the stack that it is called from: RperfPush.sample. */
 #include "rb_custom.h"
 
+#include <ruby/encoding.h>
+
 #include "core/base/custom_values.h"
 #include "core/base/log.h"
 #include "core/base/stats.h"
@@ -10,6 +12,8 @@
 #include "rb_push.h"
 #include "rb_rotation.h"
 #include "rb_sampler.h"
+
+#define WEIGHT_MAX (1L << 48) /* so that 32,767 of them fit into a sum */
 
 static ID ids[RPP_CUSTOM_MAX + 1]; /* of the values that have been counted in this process */
 static VALUE default_name, default_unit, name_key;
@@ -31,7 +35,9 @@ static rpp_status declare(VALUE name, VALUE unit, uint8_t *id)
 /* A name that nobody has declared counts from its first use on. */
 static rpp_status find(VALUE name, uint8_t *id)
 {
-    if (!SYMBOL_P(name) && !RB_TYPE_P(name, T_STRING)) return RPP_INVALID;
+    bool is_text = RB_TYPE_P(name, T_STRING);
+    if (!is_text && !SYMBOL_P(name)) return RPP_INVALID;
+    if (is_text && rb_enc_str_coderange(name) == ENC_CODERANGE_BROKEN) return RPP_INVALID; /* rb_check_id raises */
     ID known = rb_check_id(&name);
     for (*id = rpp_custom_value_count(); known && *id; --*id) {
         if (ids[*id] == known) return RPP_OK;
@@ -88,7 +94,7 @@ static void refuse(rpp_status status)
     told = true;
     rpp_log(RPP_LOG_WARN, "a call of RperfPush.sample is not counted: %s",
             status == RPP_LIMIT ? "there are 16 names already"
-                                : "the weight must be an Integer from 0 on, the name one of letters, digits and _");
+                                : "the weight must be an Integer from 0 to 2**48, the name one of letters, digits and _");
 }
 
 typedef struct call {
@@ -124,7 +130,8 @@ static VALUE sample(int argument_count, VALUE *arguments, VALUE self)
     if (!t || !t->in_ruby || t->ended) return Qnil;
     call c = read_arguments(argument_count, arguments);
     uint8_t id;
-    rpp_status status = FIXNUM_P(c.weight) && FIX2LONG(c.weight) >= 0 ? find(c.name, &id) : RPP_INVALID;
+    bool fits = FIXNUM_P(c.weight) && FIX2LONG(c.weight) >= 0 && FIX2LONG(c.weight) <= WEIGHT_MAX;
+    rpp_status status = fits ? find(c.name, &id) : RPP_INVALID;
     if (status != RPP_OK) {
         refuse(status);
     } else if (FIX2LONG(c.weight)) {

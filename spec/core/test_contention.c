@@ -119,6 +119,17 @@ static uint64_t very_short_ones(uint64_t *random)
     return PERIOD_NS / 100 + rpp_random_next(random) % (PERIOD_NS / 50);
 }
 
+/* The GVL is handed over, and nobody is in the way. */
+static uint64_t hand_overs(uint64_t *random)
+{
+    return 30 + rpp_random_next(random) % 41;
+}
+
+static uint64_t half_a_microsecond(uint64_t *random)
+{
+    return 400 + rpp_random_next(random) % 201;
+}
+
 TEST(long_waits_are_counted_one_by_one)
 {
     uint64_t true_ns;
@@ -137,4 +148,8 @@ TEST_BY_NUMBERS(short_waits_are_counted_by_those_that_were_drawn)
     all = count(very_short_ones, 1000000, &true_ns);
     CHECK_INT(all.wall_ns, true_ns);
     CHECK(all.waits > 980000 && all.waits < 1020000);
+    all = count(half_a_microsecond, 10000000, &true_ns);
+    CHECK(all.waits > 9700000 && all.waits < 10300000);
+    all = count(hand_overs, 100000000, &true_ns);
+    CHECK(all.waits > 97000000 && all.waits < 103000000);
 }

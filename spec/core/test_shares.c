@@ -137,6 +137,47 @@ TEST(a_thread_without_a_draw_has_its_wall_time_where_it_was_seen)
     rpp_shares_destroy(&shares);
 }
 
+/* The leaf of an allocation is a class, where no time is spent. */
+TEST(objects_are_no_place_for_time)
+{
+    rests = (rpp_rests){{0}, {0}};
+    rpp_shares shares = {0};
+    rpp_row rows[] = {{.thread_seq = 1, .state = RPP_STATE_BLOCKED, .wall_ns = 500},
+                      {.thread_seq = 1, .alloc_drawn = 7},
+                      {.thread_seq = 2, .alloc_objects = 1}};
+    rpp_sharing how = {.period_ns = PERIOD};
+    rpp_stand_in wanted;
+    size_t cursor = 0;
+    add_sum(&shares, 1, RPP_STATE_RUNNING, 30, 5);
+    add_sum(&shares, 2, RPP_STATE_WAITING, 0, RPP_SHARES_LITTLE * PERIOD);
+    rpp_shares_look(&shares, rows, 3, &how);
+    CHECK(rpp_shares_next_stand_in(&shares, &how, &cursor, &wanted));
+    CHECK_INT(wanted.row, 0);
+    CHECK(rpp_shares_next_stand_in(&shares, &how, &cursor, &wanted));
+    CHECK(wanted.row == RPP_NO_ROW && wanted.thread_seq == 2);
+    rpp_shares_destroy(&shares);
+}
+
+TEST(unseen_time_goes_to_no_object)
+{
+    rpp_location class_and_method[] = {{100, 0}, {101, 1}}, method = {102, 1};
+    rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
+    rpp_rests none = {{0}, {0}};
+    rpp_sample ran = {.thread_seq = 1, .depth = 1, .cpu_ns = 10};
+    rpp_sample object = {.thread_seq = 1, .depth = 2, .alloc_drawn = 1, .alloc_drawn_bytes = 40};
+    rpp_sample sum = {.thread_seq = 1, .cpu_ns = PERIOD, .sum = true};
+    CHECK_OK(rpp_profile_add(profile, &ran, &method));
+    CHECK_OK(rpp_profile_add(profile, &object, class_and_method));
+    CHECK_OK(rpp_profile_add(profile, &sum, NULL));
+    uint32_t stack_of_object = rpp_profile_rows(profile)[1].stack;
+    rpp_profile_share_out(profile, PERIOD, true, &none);
+    for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
+        const rpp_row *row = &rpp_profile_rows(profile)[i];
+        if (row->stack == stack_of_object) CHECK_INT(row->cpu_ns, 0);
+    }
+    rpp_profile_free(profile);
+}
+
 TEST(a_small_pool_weighs_each_draw_as_drawn_and_keeps_the_rest)
 {
     rests = (rpp_rests){{0}, {0}};

@@ -189,11 +189,16 @@ static rpp_row *row_like(rpp_profile *profile, size_t index, uint32_t thread_seq
         (rpp_row){.stack = like->stack, .labels = like->labels, .thread_seq = thread_seq, .state = (uint8_t)state});
 }
 
+/* The last row in this state, else the last of all. RPP_NO_ROW: no row is of time. */
 static size_t last_row_in(const rpp_profile *profile, rpp_state state)
 {
-    size_t i = profile->row_count;
-    while (i > 0 && profile->rows[i - 1].state != state) i--;
-    return i > 0 ? i - 1 : profile->row_count - 1;
+    size_t last = RPP_NO_ROW;
+    for (size_t i = profile->row_count; i-- > 0;) {
+        if (rpp_row_is_of_objects(&profile->rows[i])) continue;
+        if (profile->rows[i].state == state) return i;
+        if (last == RPP_NO_ROW) last = i;
+    }
+    return last;
 }
 
 /* Adds time that no draw found. A little of it goes to the latest row in this state. Much of it gets no stack, because something
@@ -203,9 +208,8 @@ static void add_unseen(rpp_profile *profile, rpp_state state, uint64_t cpu_ns, u
     rpp_sample unseen = {.state = (uint8_t)state, .depth = 1};
     if (!cpu_ns && !wall_ns) return;
     rpp_row *row = NULL;
-    if (profile->row_count && cpu_ns < little_ns && wall_ns < little_ns) {
-        row = row_like(profile, last_row_in(profile, state), 0, state);
-    }
+    size_t last = last_row_in(profile, state);
+    if (last != RPP_NO_ROW && cpu_ns < little_ns && wall_ns < little_ns) row = row_like(profile, last, 0, state);
     bool fits;
     if (!row) row = row_for(profile, &unseen, &nowhere, &fits);
     row->cpu_ns += cpu_ns;

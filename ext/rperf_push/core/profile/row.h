@@ -6,6 +6,7 @@
 #ifndef RPP_ROW_H
 #define RPP_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/value_types.h"
@@ -20,5 +21,11 @@ typedef struct rpp_row {
     uint8_t custom_id;                       /* which value `custom` is of (custom_values.h) */
     uint32_t samples;                        /* number of captures in the sum */
 } rpp_row;
+
+/* Its leaf may be a class, where no time is spent. */
+static inline bool rpp_row_is_of_objects(const rpp_row *row)
+{
+    return row->alloc_drawn || row->alloc_objects;
+}
 
 #endif

@@ -52,16 +52,22 @@ void rpp_shares_add(rpp_shares *shares, const rpp_sample *sum, uint32_t labels)
 }
 
 /* total * part / whole, rounded down. */
-static uint64_t scale(uint64_t total, uint64_t part, uint64_t whole)
+static uint64_t scale_unbounded(uint64_t total, uint64_t part, uint64_t whole)
 {
-    if (part >= whole) return total;
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 wide;
     return (uint64_t)((wide)total * part / whole);
 #else
-    uint64_t scaled = (uint64_t)((long double)total * ((long double)part / (long double)whole));
-    return scaled < total ? scaled : total;
+    return (uint64_t)((long double)total * ((long double)part / (long double)whole));
 #endif
+}
+
+/* The same, and never more than the total. */
+static uint64_t scale(uint64_t total, uint64_t part, uint64_t whole)
+{
+    if (part >= whole) return total;
+    uint64_t scaled = scale_unbounded(total, part, whole);
+    return scaled < total ? scaled : total;
 }
 
 uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t whole)
@@ -207,7 +213,7 @@ void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, cons
     for (size_t i = 0; i < shares->count; i++) open_thread(&shares->threads[i]);
     for (size_t i = 0; i < count; i++) {
         rpp_thread_sums *thread = whose(shares, &rows[i]);
-        thread->last_row = thread->last_rows[rows[i].state] = i + 1;
+        if (!rpp_row_is_of_objects(&rows[i])) thread->last_row = thread->last_rows[rows[i].state] = i + 1;
         thread->cpu_drawn_ns[rows[i].state] += rows[i].cpu_drawn_ns;
         for (uint32_t line = 0; line < RPP_WALL_LINES; line++) thread->wall_drawn_ns[line] += drawn_on(&rows[i], line);
     }
@@ -237,11 +243,11 @@ bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, 
     return false;
 }
 
-/* As many as its time now stands for. */
+/* As many as its time now stands for. Waits of some nanoseconds are many more than it has nanoseconds in units of RPP_ONE_WAIT. */
 static void give_waits_to(rpp_row *row, uint64_t given_ns, uint64_t drawn_ns)
 {
     if (!row->waits_drawn || !drawn_ns) return;
-    row->contentions += (rpp_share_of(given_ns, 0, row->waits_drawn, drawn_ns) + RPP_ONE_WAIT / 2) / RPP_ONE_WAIT;
+    row->contentions += (scale_unbounded(given_ns, row->waits_drawn, drawn_ns) + RPP_ONE_WAIT / 2) / RPP_ONE_WAIT;
     row->waits_drawn = 0;
 }
 
