@@ -335,7 +335,7 @@ RSpec.describe "Tracing calls" do
     expect(sleeping.self).to be >= 200_000_000
     expect(sleeping.cpu).to be < 100_000_000
     expect(data[:aggregated_samples].sum { |sample| sample[1] }).to be_between(100_000_000, data[:duration_ns])
-    expect(data[:values].keys).to eq(%i[calls wait wall])
+    expect(data[:values].keys).to eq(%i[calls wait blocked waiting gc wall])
   end
 
   it "returns data that every format takes" do

@@ -7,6 +7,9 @@
 #include "core/base/clock.h"
 #include "core/base/tick_clock.h"
 #include "rb_alloc_counts.h"
+#include "rb_call_states.h"
+#include "rb_hooks.h"
+#include "rb_sampler.h"
 #include "rb_threads.h"
 
 /* One piece of code with the hook: a call of a function would be a fifth of its time. */
@@ -81,6 +84,7 @@ static void begin_stack(tracing *t, seen_stack *stack, VALUE thread, const VALUE
     stack->calls.root = root_of(t, thread, &stack->vm)->node;
     stack->calls.count = 0;
     stack->calls.left_ns = now_ns;
+    stack->calls.suspended_ns = 0;
     stack->is_over = false;
     opening o = {t, stack};
     rb_rpp_vm_stack_each(&stack->vm, last_frame, open_call, &o);
@@ -110,6 +114,29 @@ static seen_stack *stack_at(tracing *t, const VALUE *ec, bool *is_new)
     return stack;
 }
 
+/* Its thread runs this stack. What the thread has been since its last event belongs to the call that is on top now. */
+static void settle(tracing *t, seen_stack *stack, rpp_call_reading now)
+{
+    rb_rpp_thread *thread = rb_rpp_thread_of(stack->thread);
+    if (thread) rpp_call_thread_runs(&thread->calls, &stack->calls, t->trace.tree, now.wall_ns);
+}
+
+/* A thread gets its record when it begins, maybe after the first event of its stack. */
+static rb_rpp_thread *adopt(seen_stack *stack)
+{
+    rb_rpp_thread *thread = rb_rpp_thread_of(stack->thread);
+    if (thread && !thread->calls.stack) thread->calls.stack = &stack->calls;
+    return thread;
+}
+
+/* The stack that it ran last may be over, and its place another one's soon. */
+static void settle_thread(tracing *t, VALUE thread, rpp_call_reading now)
+{
+    rb_rpp_thread *record = rb_rpp_thread_of(thread);
+    if (record && record->calls.stack)
+        rpp_call_thread_runs(&record->calls, record->calls.stack, t->trace.tree, now.wall_ns);
+}
+
 /* An event of another stack than the last one. */
 static void change_stack(tracing *t, const rb_trace_arg_t *event, rpp_call_reading now)
 {
@@ -129,9 +156,24 @@ static void change_stack(tracing *t, const rb_trace_arg_t *event, rpp_call_readi
     }
     stack->vm = rb_rpp_vm_stack_of(ec);
     bool begins = rb_rpp_vm_stack_depth(&stack->vm, frame) <= rb_rpp_vm_frame_depth();
+    settle_thread(t, thread, now);
     if (is_new || begins || stack->is_over || stack->thread != thread)
         begin_stack(t, stack, thread, frame, now.wall_ns);
     rpp_call_trace_switch(&t->trace, &stack->calls, now);
+    settle(t, stack, now);
+}
+
+/* The event is not known to be of the stack of the last one, or states have passed since. */
+static __attribute__((noinline)) void look_around(tracing *t, const rb_trace_arg_t *event, rpp_call_reading now)
+{
+    bool is_same = t->running && !t->running->is_over && t->running->vm.ec == rb_rpp_event_ec(event);
+    if (!is_same || t->ec) {
+        change_stack(t, event, now);
+    } else {
+        t->ec = t->running->vm.ec;
+        adopt(t->running);
+        settle(t, t->running, now);
+    }
 }
 
 /* A new fiber has nothing on its stack yet. */
@@ -254,7 +296,7 @@ static void on_event(VALUE unused, rb_trace_arg_t *event)
     if (RB_UNLIKELY(!t)) rb_remove_event_hook_with_data(hook, Qnil); /* in a forked child */
     if (RB_UNLIKELY(!t) || (RB_UNLIKELY(!t->is_right) && !verify(t, event))) return;
     rpp_call_reading now = read_clocks(t);
-    if (RB_UNLIKELY(rb_rpp_event_ec(event) != t->ec)) change_stack(t, event, now);
+    if (RB_UNLIKELY(rb_rpp_event_ec(event) != t->ec)) look_around(t, event, now);
     if (RB_UNLIKELY(!t->running)) return;
     const VALUE *frame = rb_rpp_event_frame(event);
     uint32_t depth = rb_rpp_vm_stack_depth(&t->running->vm, frame);
@@ -279,7 +321,7 @@ static void on_event(VALUE unused, rb_trace_arg_t *event)
         break;
     case RUBY_EVENT_FIBER_SWITCH: arrive_in_fiber(t, depth, now); break;
     case RUBY_EVENT_THREAD_END: end_thread(t, now); break;
-    default: break; /* a thread begins: its stack is known now */
+    default: t->ec = NULL; break; /* a thread begins: its stack is known now, its record with the next event */
     }
 }
 
@@ -298,6 +340,8 @@ static void open_thread(tracing *t, VALUE thread, rpp_call_reading now)
     if (!stack) return;
     stack->vm = vm;
     begin_stack(t, stack, thread, NULL, now.wall_ns);
+    rb_rpp_thread *record = rb_rpp_thread_of(thread);
+    if (record) record->calls.stack = &stack->calls;
     if (thread != rb_thread_current()) return;
     t->ec = vm.ec;
     t->running = stack;
@@ -307,7 +351,12 @@ static void open_thread(tracing *t, VALUE thread, rpp_call_reading now)
 void rb_rpp_call_hook_go(rb_rpp_tracing *t)
 {
     VALUE threads = rb_funcall(rb_cThread, rb_intern("list"), 0);
+    rb_rpp_sampler_follow_threads();
+    rb_rpp_call_states_prepare(threads);
+    if (current) rb_raise(rb_eRuntimeError, "calls are traced already"); /* by another thread, meanwhile */
+    rb_rpp_hooks_know_current();
     rpp_call_reading now = read_end(t, &t->began_ns);
+    rb_rpp_call_states_begin(t->by_ticks, now.wall_ns, &t->ec);
     t->began_ticks = now.wall_ns;
     for (size_t i = 0; i < t->stack_count; i++) t->stacks[i]->is_over = true;
     t->trace.last = now;
@@ -318,8 +367,25 @@ void rb_rpp_call_hook_go(rb_rpp_tracing *t)
     rb_add_event_hook2(hook, t->events, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
 }
 
+/* Of a stack that is alive: what its call on top was until now. */
+static void settle_at_end(tracing *t, seen_stack *stack, uint64_t now_ns)
+{
+    rb_rpp_thread *thread = adopt(stack);
+    rpp_call_trace_wait(&t->trace, &stack->calls, now_ns);
+    if (thread && thread->calls.stack == &stack->calls)
+        rpp_call_thread_settle(&thread->calls, t->trace.tree, now_ns);
+    else if (stack->calls.suspended_ns)
+        rpp_call_stack_suspended(&stack->calls, t->trace.tree, now_ns);
+}
+
+/* Of another thread's stack, whose record is the parent's. */
+static void settle_in_child(tracing *t, seen_stack *stack, uint64_t now_ns)
+{
+    rpp_call_trace_wait(&t->trace, &stack->calls, now_ns);
+}
+
 /* All calls have run until now. */
-static void end_times(rb_rpp_tracing *t)
+static void end_times(tracing *t, void (*settle)(tracing *, seen_stack *, uint64_t))
 {
     uint64_t now_ns;
     rpp_call_reading now = read_end(t, &now_ns);
@@ -327,8 +393,7 @@ static void end_times(rb_rpp_tracing *t)
     rpp_call_trace_switch(&t->trace, NULL, now);
     if (now.wall_ns < t->trace.last.wall_ns) now = t->trace.last;
     for (size_t i = 0; i < t->stack_count; i++) {
-        seen_stack *stack = t->stacks[i];
-        if (!stack->is_over) rpp_call_trace_wait(&t->trace, &stack->calls, now.wall_ns);
+        if (!t->stacks[i]->is_over) settle(t, t->stacks[i], now.wall_ns);
     }
     t->traced_ns += now_ns - t->began_ns;
     t->traced_ticks += now.wall_ns - t->began_ticks;
@@ -339,14 +404,16 @@ static void end_times(rb_rpp_tracing *t)
 void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
 {
     rb_remove_event_hook_with_data(hook, Qnil);
+    rb_rpp_call_states_end();
     current = NULL;
-    end_times(t);
+    end_times(t, settle_at_end);
 }
 
 /* What the parent traced until the fork is in the child, too: a block that both leave returns it. */
 void rb_rpp_call_hook_forget_after_fork(void)
 {
-    rb_rpp_tracing *t = current;
+    tracing *t = current;
+    rb_rpp_call_states_end();
     current = NULL;
-    if (t) end_times(t);
+    if (t) end_times(t, settle_in_child);
 }

@@ -161,6 +161,11 @@ static void take_costs_out(maker *m)
     m->overhead_ns = rpp_call_take_out(m->tree, m->kinds, costs);
 }
 
+static const char *const state_names[RPP_CALL_STATES] = {
+    [RPP_CALL_BLOCKED] = "blocked",         [RPP_CALL_WAITING] = "waiting",     [RPP_CALL_GC_MARKING] = "gc_marking",
+    [RPP_CALL_GC_SWEEPING] = "gc_sweeping", [RPP_CALL_SUSPENDED] = "suspended",
+};
+
 static VALUE column(const maker *m, size_t offset)
 {
     uint32_t count = rpp_call_tree_count(m->folded);
@@ -169,6 +174,14 @@ static VALUE column(const maker *m, size_t offset)
         const char *node = (const char *)rpp_call_tree_node(m->folded, id);
         rb_ary_push(values, ULL2NUM(*(const uint64_t *)(node + offset)));
     }
+    return values;
+}
+
+static VALUE state_column(const maker *m, rpp_call_state state)
+{
+    uint32_t count = rpp_call_tree_count(m->folded);
+    VALUE values = rb_ary_new_capa(count);
+    for (uint32_t id = 0; id < count; id++) rb_ary_push(values, ULL2NUM(rpp_call_tree_state_ns(m->folded, id, state)));
     return values;
 }
 
@@ -192,9 +205,12 @@ static VALUE sums_by_method(const maker *m)
     VALUE all = rb_ary_new_capa(m->end);
     for (uint32_t id = 0; id < m->end; id++) {
         const rpp_call_sum *sum = &m->sums[id];
-        rb_ary_push(all, rb_ary_new_from_args(7, ULL2NUM(sum->calls), ULL2NUM(sum->self_ns), ULL2NUM(sum->wait_ns),
-                                              ULL2NUM(sum->cpu_ns), ULL2NUM(sum->total_ns),
-                                              sum->is_recursive ? Qtrue : Qfalse, ULL2NUM(sum->objects)));
+        VALUE row = rb_ary_new_from_args(7, ULL2NUM(sum->calls), ULL2NUM(sum->self_ns), ULL2NUM(sum->wait_ns),
+                                         ULL2NUM(sum->cpu_ns), ULL2NUM(sum->total_ns),
+                                         sum->is_recursive ? Qtrue : Qfalse, ULL2NUM(sum->objects));
+        for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++)
+            rb_ary_push(row, ULL2NUM(sum->states_ns[state]));
+        rb_ary_push(all, row);
     }
     return all;
 }
@@ -221,6 +237,8 @@ static VALUE make(VALUE argument)
     rb_rpp_put(result, "wait", column(m, offsetof(rpp_call_node, wait_ns)));
     rb_rpp_put(result, "cpu", column(m, offsetof(rpp_call_node, cpu_ns)));
     rb_rpp_put(result, "objects", column(m, offsetof(rpp_call_node, objects)));
+    for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++)
+        rb_rpp_put(result, state_names[state], state_column(m, state));
     rb_rpp_put(result, "sums", sums_by_method(m));
     rb_rpp_put(result, "overhead", ULL2NUM(m->overhead_ns));
     return result;

@@ -13,8 +13,9 @@
 VALUE rb_rpp_call_description(const rb_rpp_callee *callee);
 
 /* The tree in which each method is what `as` says (an Array of ids, nil: hidden), as a Hash:
- *   parents (nil: a root), methods (of a root: its number), calls, self, wait, cpu, total   by node
- *   sums   [called, self, wait, cpu, total, recursive] by method
+ *   parents (nil: a root), methods (of a root: its number), calls, self, wait, cpu, total, objects   by node
+ *   blocked, waiting, gc_marking, gc_sweeping, suspended   likewise: of own time and waiting
+ *   sums   [called, self, wait, cpu, total, recursive, objects, then these states] by method
  *   overhead   what was taken out: `costs` has [inside, outside] in nanoseconds for each kind
  * The tree is changed. */
 VALUE rb_rpp_call_result(rpp_call_tree *tree, const rb_rpp_callee *callees, uint32_t end, VALUE as, VALUE costs);

@@ -79,8 +79,8 @@ static VALUE tracing_new(uint32_t max_nodes)
 
 static void go(VALUE object)
 {
+    rb_rpp_call_hook_go(tracing_of(object)); /* may raise */
     current_object = object;
-    rb_rpp_call_hook_go(tracing_of(object));
 }
 
 static void halt(tracing *t)
@@ -173,6 +173,7 @@ static VALUE native_calls_result(VALUE self, VALUE object, VALUE as, VALUE costs
     tracing *t = tracing_of(object);
     if (t == rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are still traced");
     if (t->by_ticks) rpp_call_tree_scale(t->trace.tree, t->traced_ns, t->traced_ticks);
+    rpp_call_tree_limit_states(t->trace.tree);
     VALUE result = rb_rpp_call_result(t->trace.tree, t->callees, rpp_call_methods_end(t->methods), as, costs);
     RB_GC_GUARD(object);
     return result;

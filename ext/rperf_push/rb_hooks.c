@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "rb_births.h"
+#include "rb_call_states.h"
 #include "rb_labels.h"
 #include "rb_lull.h"
 #include "rb_outlets.h"
@@ -229,8 +230,20 @@ static __attribute__((noinline)) void on_measured_event(rb_event_flag_t event, V
     measure_end(began);
 }
 
+/* While calls are traced, sampled or not. */
+static __attribute__((noinline)) void on_traced_event(rb_event_flag_t event, VALUE thread)
+{
+    bool runs = event == RUBY_INTERNAL_THREAD_EVENT_RESUMED, asks = event == RUBY_INTERNAL_THREAD_EVENT_READY;
+    if (runs) own = rb_rpp_thread_of(thread);
+    if (!runs && !asks && event != RUBY_INTERNAL_THREAD_EVENT_SUSPENDED) return;
+    bool is_alive = runs || asks || rb_rpp_threads_share_native_ones();
+    rb_rpp_thread *t = is_alive ? rb_rpp_thread_of(thread) : own;
+    if (t && !t->ended) rb_rpp_call_states_of_thread(t, event);
+}
+
 static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
+    if (RB_UNLIKELY(rb_rpp_call_states_are_on())) on_traced_event(event, data->thread);
     if (!rb_rpp_is_sampling()) {
         on_rare_event(event, data->thread);
     } else if (is_measured()) {
@@ -327,6 +340,8 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     if (event == RUBY_INTERNAL_EVENT_GC_EXIT) rb_rpp_testing_gc_left();
     phase = gc_phase(event, phase);
     rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
+    if (t && !t->ended && rb_rpp_call_states_are_on())
+        rb_rpp_call_states_of_gc(t, event, phase == RPP_STATE_GC_MARKING);
     if (!rb_rpp_is_sampling() || !t || !t->in_ruby || t->ended) return;
     uint64_t now = rpp_monotonic_ns();
     bool was_busy = rb_rpp_section_begin(t); /* allocating in one of our own methods may lead here */
@@ -365,6 +380,11 @@ void rb_rpp_hooks_install_once(void)
                           on_gc_event, NULL);
     rb_gc_register_mark_object(gc_hook);
     rb_tracepoint_enable(gc_hook);
+}
+
+void rb_rpp_hooks_know_current(void)
+{
+    own = rb_rpp_thread_of(rb_thread_current());
 }
 
 void rb_rpp_hooks_leave_vm(void)

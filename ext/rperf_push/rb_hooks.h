@@ -20,6 +20,8 @@
 
 /* Register the existing threads first. */
 void rb_rpp_hooks_install_once(void);
+/* The calling thread runs here. While nothing is sampled, hooks learn only of those that run later. */
+void rb_rpp_hooks_know_current(void);
 /* In a finalizer at the exit. The VM removes all hooks after its end procs. A hook that is installed later would be called by
  * the last GC, which frees the hook's own TracePoint. */
 void rb_rpp_hooks_leave_vm(void);

@@ -207,8 +207,8 @@ static void combine_options(void)
     rb_rpp_budget_begin(overhead_limit, period);
 }
 
-/* When something is sampled for the first time. Until then the program pays nothing. */
-static void follow_threads(void)
+/* Until then the program pays nothing. */
+void rb_rpp_sampler_follow_threads(void)
 {
     static bool done;
     if (done) return;
@@ -234,7 +234,7 @@ static void resume_at(rb_rpp_outlet outlet, uint64_t now)
 void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
 {
     if (options->engine != RPP_ENGINE_SAFEPOINT || options->mode & RPP_MODE_ALLOC_OBJECTS) rb_rpp_walk_prove();
-    if (!paused) follow_threads();
+    if (!paused) rb_rpp_sampler_follow_threads();
 }
 
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet)

@@ -39,6 +39,10 @@ void rb_rpp_sampler_init(void);
 /* In a finalizer at the exit: no job is triggered any more. */
 void rb_rpp_sampler_leave_vm(void);
 
+/* When something is sampled, or calls are traced, for the first time: installs the hooks, and each thread has a record from now on. Only
+ * in a method, because it allocates. */
+void rb_rpp_sampler_follow_threads(void);
+
 /* Creates a pipeline for this sampler; see rpp_pipeline_seams for `deliver`. NULL if out of memory. */
 typedef void (*rb_rpp_deliver)(rpp_profile *profile, void *context);
 rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, rb_rpp_deliver deliver, void *context);

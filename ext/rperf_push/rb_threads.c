@@ -187,6 +187,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     atomic_store(&t->looked_at_ns, now_ns);
     t->has_timer = t->ticking = false;
     t->tid = 0;
+    rpp_call_thread_begin(&t->calls, true, false, now_ns);
     t->next = living;
     living = t;
     rb_internal_thread_specific_set(thread, rb_rpp_threads_key, t);

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "core/calls/call_states.h"
 #include "core/sampling/thread_ledger.h"
 
 /* The places for sessions (rb_outlets.h). A session receives samples through its outlet. */
@@ -45,6 +46,8 @@ typedef struct rb_rpp_thread {
     clockid_t cpu_clock;           /* if the ledger has one */
     pid_t tid;                     /* the kernel's; 0: unknown */
     rpp_thread_ledger ledger;
+    rpp_call_thread calls; /* while calls are traced, and */
+    bool could_run;        /* whether its status was "run" shortly before */
 #if RB_RPP_HAVE_THREAD_TIMERS
     timer_t timer;
 #endif

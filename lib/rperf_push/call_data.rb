@@ -6,6 +6,7 @@ module RperfPush
   # What {RperfPush.trace} returns, made of a tree.
   module CallData
     DEEPEST = 512 # frames of a sample, as of sampled ones
+    TIMES = %i[wait blocked waiting gc].freeze # besides own time
 
     module_function
 
@@ -23,7 +24,11 @@ module RperfPush
       own = OWN.fetch(modes.first)
       frames = frames(tree)
       { aggregated_samples: nodes.map { |node| [frames[node.id], own.call(node), node.thread_number, 0] },
-        values: values(nodes, modes), units: { calls: "count", wait: Values::NANOSECONDS, **(modes.include?(:alloc) ? { alloc_objects: "count" } : {}) } }
+        values: values(nodes, modes), units: units(modes) }
+    end
+
+    def units(modes)
+      { calls: "count", **TIMES.to_h { |time| [time, Values::NANOSECONDS] }, **(modes.include?(:alloc) ? { alloc_objects: "count" } : {}) }
     end
 
     # A caller's frames are the end of those of what it calls, and Ruby keeps the end of an Array in the same memory: so one chain
@@ -43,12 +48,12 @@ module RperfPush
     # By name, a column each, without the weight.
     def values(nodes, modes)
       others = OWN.slice(*modes.drop(1)).transform_keys { |mode| Values::WEIGHTS.fetch(mode, mode) }
-      { calls: :calls.to_proc, wait: :wait.to_proc, **others }.transform_values { |own| nodes.map(&own) }
+      { calls: :calls.to_proc, **TIMES.to_h { |time| [time, time.to_proc] }, **others }.transform_values { |own| nodes.map(&own) }
     end
 
     # What a node has of it without those below.
     OWN = { wall: :self.to_proc, cpu: :cpu.to_proc, alloc: :allocations.to_proc }.freeze
     private_constant :OWN
-    private_class_method :samples, :frames, :values
+    private_class_method :samples, :units, :frames, :values
   end
 end

@@ -10,15 +10,31 @@ module RperfPush
   #   tree.threads.first.root.children.each { |node| puts "#{node.target.label}: #{node.called} calls, #{node.total} ns" }
   #
   # `self` is the time of a call without the calls that it makes, `wait` the time in which other threads or fibers ran, `total`
-  # both, and that of all calls below. A call that has not returned counts with the time that it has run; one that was under way when
+  # both, and that of all calls below. `self` and `wait` together are also `running`, `blocked`, `waiting` for the GVL, `gc` and,
+  # of a fiber, `suspended`. A call that has not returned counts with the time that it has run; one that was under way when
   # the tracing began is not counted as a call. A recursive method's total is that of its outermost calls.
   class CallTree
-    COLUMNS = %i[parents methods calls self wait cpu total objects].freeze
+    STATES = %i[blocked waiting gc_marking gc_sweeping suspended].freeze
+    COLUMNS = [:parents, :methods, :calls, :self, :wait, :cpu, :total, *STATES, :objects].freeze
     LOSSES = { full: "Not all chains of calls are told apart: (other) has the rest",
                methods_full: "Not all methods are told apart: (other) has the rest",
                roots_full: "Not all threads are told apart: the last one has the rest",
                lost: "For some calls there was no memory: they are part of their caller",
                unseen_stacks: "Some threads or fibers are not in it: there were too many at a time" }.freeze
+
+    # What was done in the time that is a method's, a node's or a relation's own, `self` and `wait`.
+    module States
+      # @return [Integer] of running
+      def running = self.self + wait - blocked - waiting - gc - suspended
+      # @return [Integer] of the GC
+      def gc = gc_marking + gc_sweeping
+
+      private
+
+      def keep_states(values)
+        @blocked, @waiting, @gc_marking, @gc_sweeping, @suspended = values
+      end
+    end
 
     # A thread, or the other fibers of a thread, which are one.
     class ThreadRoot
@@ -43,6 +59,8 @@ module RperfPush
 
     # One method, wherever it is called from.
     class MethodInfo
+      include States
+
       # @return [Integer]
       attr_reader :id
       # @return [String] "Shop::Cart#total"
@@ -58,7 +76,7 @@ module RperfPush
       # @return [Array<Node>] its nodes
       attr_reader :call_trees
       # @return [Integer]
-      attr_reader :called, :self, :wait, :cpu, :total
+      attr_reader :called, :self, :wait, :cpu, :total, :blocked, :waiting, :gc_marking, :gc_sweeping, :suspended
       # @return [Integer, nil] objects that it created itself; nil: not counted
       attr_reader :allocations
 
@@ -68,7 +86,8 @@ module RperfPush
         @outermost = outermost
         @label, @path, @line, kind, @class_name = description
         @kind = kind.to_sym
-        @called, @self, @wait, @cpu, @total, @recursive, @allocations = sums
+        @called, @self, @wait, @cpu, @total, @recursive, @allocations, *states = sums
+        keep_states(states)
         @call_trees = []
       end
 
@@ -92,11 +111,14 @@ module RperfPush
     end
 
     # The calls between two methods. The total of calls within each other counts once.
-    Relation = Struct.new(:target, :called, :total, :self, :wait, :allocations) do
+    Relation = Struct.new(:target, :called, :total, :self, :wait, :allocations, *STATES) do
+      include States
+
       def self.of(target, nodes, outermost)
         total = nodes.sum { |node| outermost.call(node) ? node.total : 0 }
         allocations = nodes.sum(&:allocations) if nodes.all?(&:allocations)
-        new(target, nodes.sum(&:called), total, nodes.sum(&:self), nodes.sum(&:wait), allocations)
+        called, own, wait, *states = [:called, :self, :wait, *STATES].map { |what| nodes.sum(&what) }
+        new(target, called, total, own, wait, allocations, *states)
       end
     end
 
@@ -130,6 +152,8 @@ module RperfPush
 
     # A method, as called by a chain of others.
     class Node
+      include States
+
       ROOT = ["", "(root)"].freeze
       TRUNCATED = ["", "[truncated]"].freeze
 
@@ -142,7 +166,7 @@ module RperfPush
       # @return [Array<Node>]
       attr_reader :children
       # @return [Integer]
-      attr_reader :called, :self, :wait, :cpu, :total
+      attr_reader :called, :self, :wait, :cpu, :total, :blocked, :waiting, :gc_marking, :gc_sweeping, :suspended
       # @return [Integer, nil] objects that it created itself; nil: not counted
       attr_reader :allocations
 
@@ -154,7 +178,7 @@ module RperfPush
         @thread_number = thread_number
         @parent = parent
         @target = target
-        @called, @self, @wait, @cpu, @total, @allocations = numbers
+        @called, @self, @wait, @cpu, @total, @blocked, @waiting, @gc_marking, @gc_sweeping, @suspended, @allocations = numbers
         @children = []
         parent&.children&.push(self)
         target&.call_trees&.push(self)
@@ -218,6 +242,13 @@ module RperfPush
     def full? = @facts[:full]
     # @return [Boolean] whether allocations were counted
     def allocations? = @facts[:allocations] == true
+
+    # @return [Array<Symbol>] of :blocked, :waiting, :gc and :suspended those in which any time was spent
+    def states
+      all = methods + threads.map(&:root)
+      %i[blocked waiting gc suspended].select { |state| all.any? { |one| one.public_send(state).positive? } }
+    end
+
     # @return [Array<String>] which limits were met, and what that means
     def losses = LOSSES.filter_map { |fact, text| text unless [nil, false, 0].include?(@facts[fact]) }
     # @return [Array<MethodInfo>] with that label, or with a label that matches
@@ -244,7 +275,7 @@ module RperfPush
 
     def build_methods
       @by_id = @facts[:methods].zip(@columns[:sums]).each_with_index.map do |(description, sums), id|
-        MethodInfo.new(id, description, allocations? ? sums : sums.first(6), method(:outermost?))
+        MethodInfo.new(id, description, allocations? ? sums : [*sums.first(6), nil, *sums.drop(7)], method(:outermost?))
       end
     end
 

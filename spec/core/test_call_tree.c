@@ -353,6 +353,8 @@ TEST(without_memory_a_call_is_its_callers)
     CHECK(!rpp_call_tree_new(5));
     rpp_alloc_fail_at(3);
     CHECK(!rpp_call_tree_new(5));
+    rpp_alloc_fail_at(4);
+    CHECK(!rpp_call_tree_new(5));
     for (size_t nth = 1; nth <= 3; nth++) {
         rpp_alloc_fail_at(nth);
         CHECK(!rpp_call_methods_new(5));
@@ -367,7 +369,7 @@ TEST(without_memory_a_call_is_its_callers)
     CHECK_INT(trace.lost, 1);
     rpp_call_trace_leave(&trace, 1, reading(10));
     CHECK_INT(rpp_call_tree_node(trace.tree, stack.root)->self_ns, 11);
-    for (size_t nth = 1; nth <= 4; nth++) {
+    for (size_t nth = 1; nth <= 5; nth++) {
         rpp_alloc_fail_at(nth);
         CHECK(!rpp_call_tree_folded(trace.tree, (uint32_t[]){0, 1}));
     }

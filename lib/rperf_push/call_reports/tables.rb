@@ -4,7 +4,9 @@ module RperfPush
   module CallReports
     # The reports for people: methods by their own time, each one with its callers and callees, and the tree.
     module Tables
-      HEADING = "      self ms      total ms       wait ms        calls%s   method\n"
+      HEADING = "      self ms      total ms       wait ms%s        calls%s   method\n"
+      # Where there are any.
+      STATES = { blocked: "    blocked ms", waiting: "    waiting ms", gc: "         gc ms", suspended: "  suspended ms" }.freeze
       OBJECTS = "      objects" # where they were counted
       SHALLOW = 100 # levels that are indented
 
@@ -12,36 +14,39 @@ module RperfPush
 
       def flat(tree, limit: nil)
         rows = tree.methods.sort_by { |method| [-method.self, method.label] }.first(limit || tree.methods.size)
-        head(tree) + rows.map { |method| row(method, title(method)) }.join
+        states = tree.states
+        head(tree, states) + rows.map { |method| row(states, method, title(method)) }.join
       end
 
       # Callers above a method, callees below.
       def graph(tree, limit: nil)
-        parts = tree.methods.first(limit || tree.methods.size).map { |method| relatives(method) }
-        head(tree) + parts.join("#{"-" * 72}\n")
+        states = tree.states
+        parts = tree.methods.first(limit || tree.methods.size).map { |method| relatives(states, method) }
+        head(tree, states) + parts.join("#{"-" * 72}\n")
       end
 
-      def relatives(method)
-        callers = method.callers.map { |one| row(one, "    #{caller_name(one)}", "#{one.called}/#{method.called}") }
-        callees = method.callees.map { |one| row(one, "    #{title(one.target)}", "#{one.called}/#{one.target.called}") }
-        [*callers, row(method, "* #{title(method)}"), *callees].join
+      def relatives(states, method)
+        callers = method.callers.map { |one| row(states, one, "    #{caller_name(one)}", "#{one.called}/#{method.called}") }
+        callees = method.callees.map { |one| row(states, one, "    #{title(one.target)}", "#{one.called}/#{one.target.called}") }
+        [*callers, row(states, method, "* #{title(method)}"), *callees].join
       end
 
       # @param limit [Integer, nil] children of each node, the longest ones
       def tree(tree, limit: nil)
-        text = +head(tree)
+        states = tree.states
+        text = +head(tree, states)
         tree.threads.each do |thread|
-          text << row(thread.root, thread_name(thread))
-          add_below(text, thread.root, limit)
+          text << row(states, thread.root, thread_name(thread))
+          add_below(text, states, thread.root, limit)
         end
         text
       end
 
       # Without calling itself: trees can be deeper than Ruby's own stack.
-      def add_below(text, root, limit)
+      def add_below(text, states, root, limit)
         waiting = by_total(root, limit).map { |node| [node, 1] }
         while (node, depth = waiting.pop)
-          text << row(node, "#{"  " * [depth, SHALLOW].min}#{node.target.label}")
+          text << row(states, node, "#{"  " * [depth, SHALLOW].min}#{node.target.label}")
           waiting.concat(by_total(node, limit).map { |child| [child, depth + 1] })
         end
       end
@@ -51,17 +56,18 @@ module RperfPush
         node.children.sort_by { |child| [-child.total, child.target.label] }.first(limit || node.children.size).reverse
       end
 
-      def head(tree)
+      def head(tree, states)
         lines = ["Traced: #{ms(tree.duration_ns)}, #{tree.calls} calls, #{tree.nodes.size} nodes, #{tree.threads.size} threads",
                  "Tracing itself, taken out: #{ms(tree.overhead_ns)}",
                  *tree.losses]
-        "#{lines.join("\n")}\n\n#{format(HEADING, tree.allocations? ? OBJECTS : "")}"
+        "#{lines.join("\n")}\n\n#{format(HEADING, STATES.values_at(*states).join, tree.allocations? ? OBJECTS : "")}"
       end
 
-      def row(of, name, calls = of.called)
+      # @param states [Array<Symbol>] that have a column
+      def row(states, of, name, calls = of.called)
         objects = format("%13d", of.allocations) if of.allocations
-        format("%<own>13.3f %<total>13.3f %<wait>13.3f %<calls>12s%<objects>s   %<name>s\n",
-               own: of.self / 1e6, total: of.total / 1e6, wait: of.wait / 1e6, calls:, objects:, name:)
+        times = [of.self, of.total, of.wait, *states.map { |state| of.public_send(state) }].map { |ns| format("%13.3f", ns / 1e6) }
+        "#{times.join(" ")} #{format("%12s", calls)}#{objects}   #{name}\n"
       end
 
       def title(method)

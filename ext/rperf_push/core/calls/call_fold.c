@@ -23,6 +23,8 @@ static void fill(rpp_call_tree *copy, const rpp_call_tree *tree, uint32_t *place
         to->wait_ns += node->wait_ns;
         to->cpu_ns += node->cpu_ns;
         to->objects += node->objects;
+        for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++)
+            rpp_call_tree_pass(copy, places[id], state, rpp_call_tree_state_ns(tree, id, state));
     }
 }
 

@@ -15,13 +15,16 @@ void rpp_call_totals(const rpp_call_tree *tree, uint64_t *totals_ns)
     }
 }
 
-static void arrive(const rpp_call_node *node, uint64_t total_ns, rpp_call_sum *sum)
+static void arrive(const rpp_call_tree *tree, uint32_t id, uint64_t total_ns, rpp_call_sum *sum)
 {
+    const rpp_call_node *node = rpp_call_tree_node(tree, id);
     sum->calls += node->calls;
     sum->self_ns += node->self_ns;
     sum->wait_ns += node->wait_ns;
     sum->cpu_ns += node->cpu_ns;
     sum->objects += node->objects;
+    for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++)
+        sum->states_ns[state] += rpp_call_tree_state_ns(tree, id, state);
     if (sum->visits++)
         sum->is_recursive = true;
     else
@@ -34,7 +37,7 @@ static void sum_below(const rpp_call_tree *tree, uint32_t root, const uint64_t *
     uint32_t id = rpp_call_tree_node(tree, root)->first;
     while (id != RPP_CALL_NONE) {
         const rpp_call_node *node = rpp_call_tree_node(tree, id);
-        arrive(node, totals_ns[id], &sums[node->method]);
+        arrive(tree, id, totals_ns[id], &sums[node->method]);
         if (node->first != RPP_CALL_NONE) {
             id = node->first;
             continue;
@@ -72,6 +75,15 @@ static uint64_t scaled(uint64_t *before, uint64_t count, uint64_t ns, uint64_t t
 #endif
 }
 
+/* One by one, so that none is longer than its node by rounding. */
+static void scale_states(rpp_call_tree *tree, uint32_t id, uint64_t ns, uint64_t ticks)
+{
+    for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++) {
+        uint64_t none_before = 0, *state_ns = &tree->states_ns[(size_t)id * RPP_CALL_STATES + state];
+        *state_ns = scaled(&none_before, *state_ns, ns, ticks);
+    }
+}
+
 void rpp_call_tree_scale(rpp_call_tree *tree, uint64_t ns, uint64_t ticks)
 {
     uint64_t self = 0, wait = 0;
@@ -79,12 +91,29 @@ void rpp_call_tree_scale(rpp_call_tree *tree, uint64_t ns, uint64_t ticks)
         rpp_call_node *node = rpp_call_tree_node(tree, id);
         node->self_ns = scaled(&self, node->self_ns, ns, ticks);
         node->wait_ns = scaled(&wait, node->wait_ns, ns, ticks);
+        if (id < tree->states_end) scale_states(tree, id, ns, ticks);
     }
 }
 
-static uint64_t take(rpp_call_node *node, uint64_t cost_ns)
+void rpp_call_tree_limit_states(rpp_call_tree *tree)
 {
-    uint64_t taken = cost_ns < node->self_ns ? cost_ns : node->self_ns;
+    for (uint32_t id = 0; id < tree->states_end; id++) {
+        const rpp_call_node *node = rpp_call_tree_node(tree, id);
+        uint64_t left_ns = node->self_ns + node->wait_ns;
+        for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++) {
+            uint64_t *state_ns = &tree->states_ns[(size_t)id * RPP_CALL_STATES + state];
+            if (*state_ns > left_ns) *state_ns = left_ns;
+            left_ns -= *state_ns;
+        }
+    }
+}
+
+/* Tracing itself runs. */
+static uint64_t take(rpp_call_tree *tree, uint32_t id, uint64_t cost_ns)
+{
+    rpp_call_node *node = rpp_call_tree_node(tree, id);
+    uint64_t running_ns = rpp_call_tree_running_ns(tree, id), taken = cost_ns < node->self_ns ? cost_ns : node->self_ns;
+    if (taken > running_ns) taken = running_ns;
     node->self_ns -= taken;
     return taken;
 }
@@ -93,11 +122,11 @@ uint64_t rpp_call_take_out(rpp_call_tree *tree, const uint8_t *kinds, const rpp_
 {
     uint64_t taken = 0;
     for (uint32_t id = 0; id < rpp_call_tree_count(tree); id++) {
-        rpp_call_node *node = rpp_call_tree_node(tree, id);
+        const rpp_call_node *node = rpp_call_tree_node(tree, id);
         if (node->parent == RPP_CALL_NONE) continue;
         const rpp_call_cost *cost = &costs[kinds[node->method]];
-        taken += take(node, node->calls * cost->inside_ns);
-        taken += take(rpp_call_tree_node(tree, node->parent), node->calls * cost->outside_ns);
+        taken += take(tree, id, node->calls * cost->inside_ns);
+        taken += take(tree, node->parent, node->calls * cost->outside_ns);
     }
     return taken;
 }

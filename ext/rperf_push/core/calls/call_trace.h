@@ -37,7 +37,8 @@ typedef struct rpp_call_stack {
     rpp_call_entry *entries;
     size_t count, capacity;
     uint32_t root;
-    uint64_t left_ns; /* when another stack began to run */
+    uint64_t left_ns;      /* when another stack began to run */
+    uint64_t suspended_ns; /* when its thread began to run another one; 0: it did not (call_states.h) */
 } rpp_call_stack;
 
 typedef struct rpp_call_trace {

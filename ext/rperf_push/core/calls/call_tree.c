@@ -14,7 +14,8 @@ static rpp_call_tree *tree_new(uint32_t max_regular, size_t room)
     tree->mask = (uint32_t)(slots - 1);
     tree->nodes = rpp_calloc(room, sizeof *tree->nodes);
     tree->slots = rpp_calloc(slots, sizeof *tree->slots);
-    if (tree->nodes && tree->slots) return tree;
+    tree->states_ns = rpp_calloc(room, RPP_CALL_STATES * sizeof *tree->states_ns);
+    if (tree->nodes && tree->slots && tree->states_ns) return tree;
     rpp_call_tree_free(tree);
     return NULL;
 }
@@ -35,6 +36,7 @@ void rpp_call_tree_free(rpp_call_tree *tree)
     if (!tree) return;
     rpp_free(tree->nodes);
     rpp_free(tree->slots);
+    rpp_free(tree->states_ns);
     rpp_free(tree);
 }
 
@@ -85,6 +87,20 @@ uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t meth
     return *slot - 1;
 }
 
+void rpp_call_tree_pass(rpp_call_tree *tree, uint32_t id, rpp_call_state state, uint64_t ns)
+{
+    if (!ns) return;
+    tree->states_ns[(size_t)id * RPP_CALL_STATES + state] += ns;
+    if (id >= tree->states_end) tree->states_end = id + 1;
+}
+
+uint64_t rpp_call_tree_running_ns(const rpp_call_tree *tree, uint32_t id)
+{
+    uint64_t ns = tree->nodes[id].self_ns + tree->nodes[id].wait_ns;
+    for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++) ns -= rpp_call_tree_state_ns(tree, id, state);
+    return ns;
+}
+
 uint32_t rpp_call_tree_count(const rpp_call_tree *tree)
 {
     return tree->count;
@@ -104,5 +120,6 @@ uint64_t rpp_call_tree_bytes(const rpp_call_tree *tree)
 {
     uint64_t slots = (uint64_t)tree->mask + 1, touched = (uint64_t)tree->count * 16;
     uint64_t index = slots * sizeof *tree->slots;
-    return tree->count * sizeof *tree->nodes + (touched < index ? touched : index);
+    uint64_t states = (uint64_t)tree->states_end * RPP_CALL_STATES * sizeof *tree->states_ns;
+    return tree->count * sizeof *tree->nodes + states + (touched < index ? touched : index);
 }

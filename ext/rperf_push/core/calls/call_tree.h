@@ -7,7 +7,7 @@
  * Bounds
  *   Memory for all nodes is reserved at the beginning; the system provides it where it is first used. A call past the limit, and
  *   all that it calls, is counted at one child of its caller, whose method is RPP_CALL_OTHER. So sums stay true.
- *   A node takes sizeof(rpp_call_node) bytes, and at most 16 of the index.
+ *   A node takes sizeof(rpp_call_node) bytes, at most 16 of the index, and 8 for each state if it or a later one has been in any.
  *
  * Threads    one at a time. child and root allocate nothing, so they may run in a hook of the VM.
  * Ownership  the caller owns the tree; nodes are valid until it is freed.
@@ -16,6 +16,7 @@
 #define RPP_CALL_TREE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -24,6 +25,16 @@
 #define RPP_CALL_NONE      UINT32_MAX
 #define RPP_CALL_ROOTS_MAX 4096u
 #define RPP_CALL_NODES_MAX (UINT32_C(1) << 26)
+
+/* What a call does while it does not run. The time is in self_ns and wait_ns, too. */
+typedef enum rpp_call_state {
+    RPP_CALL_BLOCKED, /* without the VM's lock: I/O, sleep, a lock of the program's */
+    RPP_CALL_WAITING, /* for the VM's lock */
+    RPP_CALL_GC_MARKING,
+    RPP_CALL_GC_SWEEPING,
+    RPP_CALL_SUSPENDED, /* its fiber: the thread runs another one */
+    RPP_CALL_STATES
+} rpp_call_state;
 
 typedef struct rpp_call_node {
     uint32_t method;  /* of a root: a number that its maker chose */
@@ -40,10 +51,12 @@ typedef struct rpp_call_node {
 /* The fields are call_tree.c's. */
 typedef struct rpp_call_tree {
     rpp_call_node *nodes;
-    uint32_t *slots; /* (parent, method) -> id + 1; open addressing; at most half full */
+    uint64_t *states_ns; /* RPP_CALL_STATES of each node */
+    uint32_t *slots;     /* (parent, method) -> id + 1; open addressing; at most half full */
     uint32_t mask;
     uint32_t count, roots, last_root;
     uint32_t regular, max_regular; /* without roots, and without those for calls past the limit */
+    uint32_t states_end;           /* no node from here on has any */
     bool has_too_many_roots;
 } rpp_call_tree;
 
@@ -62,6 +75,17 @@ static inline rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint3
 {
     return &tree->nodes[id];
 }
+
+/* What the node's calls were in this state, of their own time and their waiting. Never more than these together. */
+static inline uint64_t rpp_call_tree_state_ns(const rpp_call_tree *tree, uint32_t id, rpp_call_state state)
+{
+    return tree->states_ns[(size_t)id * RPP_CALL_STATES + state];
+}
+
+/* Time passed in a state. */
+void rpp_call_tree_pass(rpp_call_tree *tree, uint32_t id, rpp_call_state state, uint64_t ns);
+/* What the node's calls ran: own time and waiting without all states. */
+uint64_t rpp_call_tree_running_ns(const rpp_call_tree *tree, uint32_t id);
 
 uint32_t rpp_call_tree_count(const rpp_call_tree *tree);
 /* Whether calls are past the limit. */
