@@ -735,13 +735,17 @@ TEST(the_gate_is_open_while_waiting)
     tear_down(&s);
 }
 
+typedef struct gate_holder {
+    atomic_bool taken, let_go;
+} gate_holder;
+
 static void *hold_the_gate(void *context)
 {
-    atomic_bool *held = context;
+    gate_holder *self = context;
     pthread_mutex_lock(&gate);
-    atomic_store(held, true);
+    atomic_store(&self->taken, true);
     usleep(50000);
-    atomic_store(held, false);
+    atomic_store(&self->let_go, true);
     pthread_mutex_unlock(&gate);
     return NULL;
 }
@@ -749,15 +753,15 @@ static void *hold_the_gate(void *context)
 TEST(no_request_begins_while_the_gate_is_closed)
 {
     scene s = {0};
-    atomic_bool held = false;
+    gate_holder holder = {false, false};
     pthread_t thread;
     set_up(&s, STEPS({.status = 200}));
     s.client->free(s.client);
     s.client = rpp_curl_client_new(&s.settings, &gate);
-    CHECK_INT(pthread_create(&thread, NULL, hold_the_gate, &held), 0);
-    while (!atomic_load(&held)) usleep(100);
+    CHECK_INT(pthread_create(&thread, NULL, hold_the_gate, &holder), 0);
+    while (!atomic_load(&holder.taken)) usleep(100);
     go(&s, 20000);
-    CHECK(!atomic_load(&held));
+    CHECK(atomic_load(&holder.let_go));
     pthread_join(thread, NULL);
     tear_down(&s);
 }
