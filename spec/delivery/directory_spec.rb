@@ -19,6 +19,15 @@ RSpec.describe "Profiles as files" do
   def files = Dir["#{folder}/*"].sort_by { |path| File.basename(path)[/-\d{8}T\d{6}\.\d{3}Z/] }
   def delivered = app.stats["payloads_delivered"]
 
+  # A window that is written while the folder is deleted piece by piece would make parts of it again.
+  def while_it_stands_still
+    Process.kill(:STOP, app.pid)
+    Process.wait(app.pid, Process::WUNTRACED)
+    yield
+  ensure
+    Process.kill(:CONT, app.pid)
+  end
+
   def wait_for_more(count) = delivered.then { |before| wait_until("#{count} more files") { delivered >= before + count } }
 
   context "with a limit of number" do
@@ -51,7 +60,7 @@ RSpec.describe "Profiles as files" do
 
   it "come again after their folder vanished" do
     wait_for_more(1)
-    FileUtils.rm_rf(File.dirname(folder))
+    while_it_stands_still { FileUtils.rm_rf(File.dirname(folder)) }
     wait_for_more(2)
     expect(files).not_to be_empty
     app.run("RperfPush.shutdown")
@@ -61,8 +70,10 @@ RSpec.describe "Profiles as files" do
 
   it "wait while there cannot be a folder, which is told and counted" do
     wait_for_more(1)
-    FileUtils.rm_rf(File.dirname(folder))
-    File.write(File.dirname(folder), "in the way")
+    while_it_stands_still do
+      FileUtils.rm_rf(File.dirname(folder))
+      File.write(File.dirname(folder), "in the way")
+    end
     wait_until("windows that wait") { app.stats.then { |stats| stats["uploads_retried"] >= 1 && stats["queue_payloads"] >= 3 } }
     expect(app.stats["last_error"]).to match(/could not create .*deep.*: Not a directory/)
 
