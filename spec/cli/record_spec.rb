@@ -267,7 +267,7 @@ RSpec.describe "rperf-push record" do
   end
 
   it "lets a program configure continuous profiling as it would without" do
-    code = "require 'rperf_push'; RperfPush.configure! { |c| c.directory = '#{tmpdir}/mine' }; busy 0.2; p RperfPush.running?"
+    code = "require 'rperf_push'; RperfPush.configure! { |c| c.directory = '#{tmpdir}/mine'; c.upload_interval = 3600 }; busy 0.2; p RperfPush.running?"
     expect(record(program("own", code)).out).to eq("true\n")
     expect(time_in(recorded, "Object#busy")).to be_about(0.2)
     expect(Dir.glob("#{tmpdir}/mine/*.pb.gz").size).to eq(1)

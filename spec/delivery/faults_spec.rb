@@ -20,7 +20,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
 
   before(:all) do
     @stage = FaultStage.new
-    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @stage.server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60")
+    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @stage.server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800")
     @app.run("RperfPush.flush")
     @memory = app.most_memory
   end
@@ -35,7 +35,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
   # What was counted, logged and taken before it has nothing to do with what comes after.
   def configure(fault, **settings)
     app.run("RperfPush.shutdown") # what is left shall not meet the new fault
-    app.configure(upload_interval: 60, shutdown_timeout: FaultStage::SCENES.fetch(fault).mends ? 10 : 0.2, **stage.set(fault), **settings)
+    app.configure(upload_interval: 1800, shutdown_timeout: FaultStage::SCENES.fetch(fault).mends ? 10 : 0.2, **stage.set(fault), **settings)
     @before = app.stats
     @log_before = app.log.size
     @taken_before = stage.server.taken.size

@@ -9,7 +9,7 @@ require_relative "../support/working_process"
 RSpec.describe "A hostile server" do
   before(:all) do
     @server = ScriptedServer.new
-    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60",
+    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800",
                               "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "0.2")
     @app.flush
     @memory = @app.most_memory
@@ -64,7 +64,7 @@ RSpec.describe "A hostile server" do
 
       server.answer
       taken = server.taken.size
-      expect(app.flush(40)).to be(true), app.log
+      wait_until("the next window") { app.flush(40) } # on a busy machine its answer may be too late, too
       expect(server.taken.size).to be > taken
       expect(app.most_memory - @memory).to be < 64
     ensure
