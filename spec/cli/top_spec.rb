@@ -44,13 +44,8 @@ RSpec.describe "rperf-push top" do
   end
 
   it "shows who creates objects, and how many bytes" do
-    shown = %w[alloc_objects alloc_space].to_h do |value|
-      ended = rperf_push("top", program.pid.to_s, "--count", "2", "--value", value, env: program.env)
-      expect([ended.err, ended.status]).to eq(["", 0])
-      [value, ended.out.split(/^process/).last]
-    end
-    expect(shown["alloc_objects"]).to match(/^ *[\d,]+ count +[\d,]+ count  String$/).and match(/^ +0 count +[\d,]+ count  Object#search$/)
-    expect(shown["alloc_space"]).to match(/^ *[\d.]+ KB +[\d.]+ KB  String$/)
+    top_once(/^ *[\d,]+ count +[\d,]+ count {2}String$.*^ +0 count +[\d,]+ count {2}Object#search$/m, "--count", "1", "--value", "alloc_objects")
+    top_once(/^ *[\d.]+ [KM]B +[\d.]+ [KM]B {2}String$/, "--count", "1", "--value", "alloc_space")
   end
 
   it "hears keys on a terminal, and leaves it as it was" do
