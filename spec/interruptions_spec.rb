@@ -21,7 +21,8 @@ RSpec.describe "A call that is interrupted" do
       RperfPush.configure! do |config|
         config.backend = :http
         config.server_address = "http://127.0.0.1:\#{SERVER.addr[1]}/"
-        config.upload_interval = 60
+        config.upload_interval = 1800
+        config.upload_timeout = 600
         config.shutdown_timeout = 20
       end
     end

@@ -122,11 +122,11 @@ RSpec.describe "With outcome_labels" do
   end
 
   it "say what slow requests allocate" do
-    out = run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 0.1)
+    out = run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 3)
       class Book; end
       class Page; end
       def quick = (10.times { Page.new }; answer(200))
-      def lazy = (30.times { Book.new }; sleep(0.12); answer(200))
+      def lazy = (30.times { Book.new }; sleep(3.1); answer(200))
       RperfPush.start(mode: :alloc, alloc_interval: 1)
       5.times { get(:quick) }
       2.times { get(:lazy) }

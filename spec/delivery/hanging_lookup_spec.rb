@@ -12,7 +12,7 @@ RSpec.describe "A name lookup that hangs" do
     RperfPush.configure! do |config|
       config.application_name = "shop"
       config.server_address = "http://hangs.test:4040"
-      config.upload_timeout = 3
+      config.upload_timeout = 30
       config.shutdown_timeout = 1
     end
     burn
@@ -42,6 +42,6 @@ RSpec.describe "A name lookup that hangs" do
     expect(stats["payloads_delivered"]).to eq(0), log
     expect(stats["payloads_sealed"]).to be_positive
     expect(forks).to be > 10
-    expect(longest).to be < 1 # and what a fork takes on a busy machine; the try takes 3 s
+    expect(longest).to be < 15 # and what a fork takes on a busy machine; the try takes 30 s
   end
 end
