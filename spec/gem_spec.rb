@@ -26,7 +26,7 @@ RSpec.describe "The gem" do
 
   # @return [String] standard output
   define_method(:run) do |*command, chdir: tmpdir, env: {}|
-    out, err, status = run_program(command, env: clean.merge(env), chdir:, timeout: 240)
+    out, err, status = run_program(command, env: clean.merge(env), chdir:, timeout: 600)
     expect(status).to be_success, "#{command.join(" ")}\n#{out}\n#{err}"
     out
   end

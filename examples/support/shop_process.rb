@@ -11,7 +11,7 @@ class ShopProcess
 
   SHOP = File.expand_path("../shop", __dir__)
   LIB = File.expand_path("../../lib", __dir__)
-  BOOT_SECONDS = 30
+  BOOT_SECONDS = 120
   EXIT_SECONDS = 20
 
   attr_reader :url

@@ -28,7 +28,7 @@ RSpec.describe "200 processes that start at once" do
     counts
   end
 
-  it "do start at once, and all are heard" do
+  it "do start at once, and all are heard", :measures do
     expect(@starts.size).to eq(count)
     expect(@starts.max - @starts.min).to be < interval * 0.4
     expect(@arrivals.size).to eq(count)

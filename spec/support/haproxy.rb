@@ -53,7 +53,7 @@ class Haproxy
 
   def start
     @pid = Process.spawn(PROGRAM, "-db", "-f", "#{@folder}/haproxy.cfg", in: File::NULL, %i[out err] => "#{@folder}/output")
-    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
+    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 120
     until open?
       raise "haproxy ended:\n#{File.read("#{@folder}/output")}" if Process.wait(@pid, Process::WNOHANG)
       raise "haproxy does not listen" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline

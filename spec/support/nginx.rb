@@ -69,7 +69,7 @@ class Nginx
   def start
     @pid = Process.spawn(PROGRAM, "-p", folder, "-c", "#{folder}/nginx.conf", "-e", "#{folder}/error.log",
                          in: File::NULL, %i[out err] => "#{folder}/output")
-    deadline = now + 30
+    deadline = now + 120
     until @ports.each_value.all? { |port| open?(port.number) }
       raise "nginx ended:\n#{File.read("#{folder}/output")}" if Process.wait(@pid, Process::WNOHANG)
       raise "nginx does not listen:\n#{error_log}" if now > deadline

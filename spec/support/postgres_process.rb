@@ -47,7 +47,7 @@ class PostgresProcess
   end
 
   def wait_until_ready
-    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
+    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 120
     until File.read(@log).include?("ready to accept connections")
       raise "no PostgreSQL:\n#{File.read(@log)}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
 
