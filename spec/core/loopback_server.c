@@ -30,7 +30,7 @@ struct loopback_server {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     loopback_request requests[REQUESTS_MAX]; /* under the lock */
-    size_t begun, read;
+    size_t begun, read, closed;
 };
 
 typedef struct connection {
@@ -171,6 +171,14 @@ static void note_read(loopback_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
+static void note_closed(loopback_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->closed++;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
 /* --- answers -------------------------------------------------------------------------------------------------------- */
 
 static bool send_head(connection *self, const loopback_step *step, uint64_t length)
@@ -301,6 +309,7 @@ static void *serve(void *context)
         while (wait_for_next_request(current) && serve_request(current)) {
         }
         close(current->socket);
+        note_closed(server);
     }
     free(current);
     return NULL;
@@ -369,18 +378,29 @@ size_t loopback_server_count(loopback_server *server)
     return count;
 }
 
-bool loopback_server_wait(loopback_server *server, size_t count)
+/* `reached` is under the lock. */
+static bool wait_for(loopback_server *server, const size_t *reached, size_t count)
 {
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
     deadline.tv_sec += 60;
     int failed = 0;
     pthread_mutex_lock(&server->lock);
-    while (server->read < count && !failed) {
+    while (*reached < count && !failed) {
         failed = pthread_cond_timedwait(&server->changed, &server->lock, &deadline);
     }
     pthread_mutex_unlock(&server->lock);
     return !failed;
+}
+
+bool loopback_server_wait(loopback_server *server, size_t count)
+{
+    return wait_for(server, &server->read, count);
+}
+
+bool loopback_server_wait_closed(loopback_server *server, size_t count)
+{
+    return wait_for(server, &server->closed, count);
 }
 
 const loopback_request *loopback_server_request(loopback_server *server, size_t index)

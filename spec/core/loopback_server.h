@@ -56,8 +56,10 @@ void loopback_server_stop(loopback_server *server);
 unsigned loopback_server_port(const loopback_server *server);
 /* Requests of which the head was read. */
 size_t loopback_server_count(loopback_server *server);
-/* Waits up to 5 s until that many requests were read as far as their step goes. */
+/* Waits up to 60 s until that many requests were read as far as their step goes. */
 bool loopback_server_wait(loopback_server *server, size_t count);
+/* Waits up to 60 s until it has closed that many connections. */
+bool loopback_server_wait_closed(loopback_server *server, size_t count);
 /* NULL when it has not come. Lives as long as the server. */
 const loopback_request *loopback_server_request(loopback_server *server, size_t index);
 /* Whether the request has that header line, the name's case apart. */

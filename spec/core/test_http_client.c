@@ -138,7 +138,7 @@ TEST(a_kept_connection_that_died_is_replaced)
     scene s = {0};
     set_up(&s, STEPS({.status = 200, .close = LOOPBACK_AFTER_ANSWER}, {.status = 200}));
     go(&s, 5000);
-    usleep(20000); /* for the FIN to arrive */
+    CHECK(loopback_server_wait_closed(s.server, 1));
     go(&s, 5000);
     CHECK_INT(s.response.attempt.http_status, 200);
     CHECK_INT(loopback_server_request(s.server, 1)->connection, 2);
@@ -264,7 +264,7 @@ TEST(a_name_lookup_without_end_holds_nobody_up)
     strcpy(s.url, "http://slow.invalid/push");
     uint64_t begin = rpp_monotonic_ns();
     go(&s, 50);
-    CHECK(rpp_monotonic_ns() - begin < 2 * RPP_NS_PER_S);
+    CHECK(rpp_monotonic_ns() - begin < 15 * RPP_NS_PER_S); /* the lookup would end when it is released: never */
     CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
     CHECK(s.response.timed_out);
     tear_down(&s);
@@ -389,7 +389,7 @@ TEST(a_gigabyte_of_answer_is_cut_at_64_kib)
         set_up(&s, STEPS({.status = 400, .huge = UINT64_C(1) << 30, .chunked = chunked == 1}));
         uint64_t begin = rpp_monotonic_ns();
         go(&s, 20000);
-        CHECK(rpp_monotonic_ns() - begin < 2 * RPP_NS_PER_S);
+        CHECK(rpp_monotonic_ns() - begin < 15 * RPP_NS_PER_S);
         CHECK_INT(s.response.attempt.end, RPP_END_ANSWERED);
         CHECK_INT(s.response.attempt.http_status, 400);
         CHECK_INT(s.response.body_length, RPP_HTTP_BODY_MAX);
@@ -424,8 +424,8 @@ TEST(an_answer_without_end_ends_all_the_same)
         scene s = {0};
         set_up(&s, &cases[i].step, 1);
         uint64_t begin = rpp_monotonic_ns();
-        go(&s, 1000);
-        if (rpp_monotonic_ns() - begin > 10 * RPP_NS_PER_S) FAIL("case %zu took its time", i);
+        go(&s, 3000);
+        if (rpp_monotonic_ns() - begin > 15 * RPP_NS_PER_S) FAIL("case %zu took its time", i);
         if (s.response.attempt.end != cases[i].end) FAIL("case %zu ended as %d", i, (int)s.response.attempt.end);
         CHECK(s.response.attempt.sent_whole && s.response.body_length <= RPP_HTTP_BODY_MAX);
         tear_down(&s);
@@ -683,7 +683,7 @@ static void *interrupt_when_read(void *context)
     return NULL;
 }
 
-TEST(interrupt_ends_a_running_request_within_milliseconds)
+static uint64_t time_an_interruption(void)
 {
     scene s = {0};
     interrupter other = {.watched = &s};
@@ -693,7 +693,6 @@ TEST(interrupt_ends_a_running_request_within_milliseconds)
     go(&s, 20000);
     uint64_t end = rpp_monotonic_ns();
     pthread_join(thread, NULL);
-    CHECK(end - other.at_ns < 700 * RPP_NS_PER_MS); /* libcurl by itself looks up once a second */
     CHECK_INT(s.response.attempt.end, RPP_END_ABORTED);
     CHECK(s.response.attempt.sent_whole);
 
@@ -702,36 +701,42 @@ TEST(interrupt_ends_a_running_request_within_milliseconds)
     CHECK(!s.response.attempt.sent_whole);
     CHECK_INT(loopback_server_count(s.server), 1);
     tear_down(&s);
+    return end - other.at_ns;
+}
+
+/* libcurl by itself looks up once a second: 0.7 s after the interruption. A busy machine may take so long, but not each time. */
+TEST(interrupt_ends_a_running_request_within_milliseconds)
+{
+    int tries = 1;
+    while (time_an_interruption() >= 500 * RPP_NS_PER_MS) CHECK(++tries <= 10);
 }
 
 /* --- the gate ------------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
-static void *take_the_gate(void *context)
+static void *interrupt_with_the_gate(void *context)
 {
-    interrupter *self = context;
-    loopback_server_wait(self->watched->server, 1);
-    uint64_t begin = rpp_monotonic_ns();
+    scene *watched = context;
+    loopback_server_wait(watched->server, 1);
     pthread_mutex_lock(&gate);
-    self->at_ns = rpp_monotonic_ns() - begin;
+    watched->client->interrupt(watched->client);
     pthread_mutex_unlock(&gate);
     return NULL;
 }
 
+/* A gate that is closed meanwhile would not open before the request has run out of time. */
 TEST(the_gate_is_open_while_waiting)
 {
     scene s = {0};
-    interrupter other = {.watched = &s};
     pthread_t thread;
-    set_up(&s, STEPS({.delay_ms = 500}));
+    set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_ANSWER}));
     s.client->free(s.client);
     s.client = rpp_curl_client_new(&s.settings, &gate);
-    CHECK_INT(pthread_create(&thread, NULL, take_the_gate, &other), 0);
+    CHECK_INT(pthread_create(&thread, NULL, interrupt_with_the_gate, &s), 0);
     go(&s, 20000);
+    CHECK_INT(s.response.attempt.end, RPP_END_ABORTED);
     pthread_join(thread, NULL);
-    CHECK_INT(s.response.attempt.http_status, 200);
-    CHECK(other.at_ns < 100 * RPP_NS_PER_MS);
     tear_down(&s);
 }
 
@@ -851,6 +856,9 @@ TEST(without_a_connection_nothing_goes_out)
 
 /* --- Expect: 100-continue ------------------------------------------------------------------------------------------- */
 
+/* With a minute's time, the pause for the answer to the question takes 4 s (EXPECT_MAX_NS). */
+#define WITHOUT_PAUSE_MS 3500
+
 static uint64_t timed_go(scene *s, uint64_t timeout_ms)
 {
     uint64_t start = rpp_monotonic_ns();
@@ -864,7 +872,7 @@ TEST(what_is_closed_before_the_body_was_asked_for_was_not_sent)
     scene s = {0};
     set_up(&s, STEPS({.close = LOOPBACK_BEFORE_BODY}, {.reset = LOOPBACK_BEFORE_BODY}, {0}));
     for (int i = 0; i < 2; i++) {
-        CHECK(timed_go(&s, 9000) < 1000);
+        CHECK(timed_go(&s, 60000) < WITHOUT_PAUSE_MS);
         CHECK_INT(s.response.attempt.end, RPP_END_NOT_SENT);
         CHECK(!s.response.attempt.sent_whole && !s.response.attempt.reached);
     }
@@ -877,10 +885,10 @@ TEST(a_server_that_ignores_the_question_costs_one_pause)
 {
     scene s = {0};
     set_up(&s, STEPS({.ignores_expect = true}));
-    CHECK(timed_go(&s, 1500) >= 450); /* a third of the time there is */
+    CHECK(timed_go(&s, 6000) >= 1950); /* a third of the time there is */
     CHECK_INT(s.response.attempt.http_status, 200);
     for (size_t i = 1; i <= 3; i++) {
-        CHECK(timed_go(&s, 5000) < 500);
+        CHECK(timed_go(&s, 60000) < WITHOUT_PAUSE_MS);
         CHECK_INT(s.response.attempt.http_status, 200);
         CHECK(!strstr(loopback_server_request(s.server, i)->head, "Expect"));
     }
@@ -891,7 +899,7 @@ TEST(a_server_that_refuses_the_question_gets_the_request_without_it)
 {
     scene s = {0};
     set_up(&s, STEPS({.refuses_expect = true}));
-    CHECK(timed_go(&s, 5000) < 1000);
+    CHECK(timed_go(&s, 60000) < WITHOUT_PAUSE_MS);
     CHECK_INT(s.response.attempt.http_status, 200);
     CHECK_INT(loopback_server_count(s.server), 2);
     CHECK_STR(loopback_server_request(s.server, 0)->body, "");
