@@ -89,13 +89,13 @@ RSpec.describe "the control socket" do
     it "names the thread that keeps the GVL in a long C call, with its last stack and its CPU use" do
       program = listening(<<~'RUBY', profiled: true)
         def hash_for_years(rounds) = "x".crypt("$6$rounds=#{rounds}$abcdefgh")
-        # Frames get their names at safepoints.
-        hash_for_years(20_000) until RperfPush.stats[:frames_known] > 3 && RperfPush.stats[:frames_unresolved].zero?
+        # Frames get their names at safepoints: all of them have one when a session shows them.
+        stacks = -> { RperfPush.start(frequency: 250) { hash_for_years(200_000) }[:aggregated_samples].map { |frames,| frames.map(&:last) } }
+        nil until stacks.call.any? { |stack| stack.first == "String#crypt" && stack.include?("Object#hash_for_years") }
         puts "ready"
         hash_for_years(999_999_999)
       RUBY
-      document = wait_until("its sample") { stacks(program).then { |one| one if thread_at(one, "Object#hash_for_years") } }
-      expect(document["complete"]).to be(false)
+      document = wait_until("its sample") { stacks(program).then { |one| one if !one["complete"] && thread_at(one, "Object#hash_for_years") } }
       thread = thread_at(document, "Object#hash_for_years")
       expect(document["why"]).to start_with("thread #{thread["tid"]} keeps the GVL and came to no safepoint")
       expect(thread).to include("holds_gvl" => true, "state" => "running")
@@ -106,8 +106,8 @@ RSpec.describe "the control socket" do
 
     it "says of frames without a name why they have none" do
       program = listening(<<~'RUBY', profiled: true)
-        def named? = RperfPush.stats.then { |stats| stats[:frames_known] > 3 && stats[:frames_unresolved].zero? }
-        1000.times { "x".hash } until named?
+        def work = 100_000.times { "x".hash }
+        nil until RperfPush.start(frequency: 250) { work }[:aggregated_samples].any? { |frames,| frames.last.last == "<main>" }
         puts "ready"
         "x".crypt("$6$rounds=999999999$abcdefgh")
       RUBY
@@ -222,9 +222,11 @@ RSpec.describe "the control socket" do
     [false, true].each do |profiled|
       it "records #{profiled ? "beside the continuous session" : "in a program that only loads rperf_push/control"}" do
         program = listening(BUSY, profiled:)
-        ended = command("attach", program.pid.to_s, "--seconds", "1", "-f", "500", "-o", "#{tmpdir}/out.pb.gz")
-        expect(ended.to_a).to eq(["", "rperf-push: wrote #{tmpdir}/out.pb.gz\n", 0])
-        expect(report("#{tmpdir}/out.pb.gz")).to include("Shop#search")
+        wait_until("a second in which it had its turn") do
+          ended = command("attach", program.pid.to_s, "--seconds", "1", "-f", "500", "-o", "#{tmpdir}/out.pb.gz")
+          expect(ended.to_a).to eq(["", "rperf-push: wrote #{tmpdir}/out.pb.gz\n", 0])
+          report("#{tmpdir}/out.pb.gz").include?("Shop#search")
+        end
         expect(report("#{tmpdir}/out.pb.gz", "--value", "wall")).to include("Thread::Queue#pop")
         # What comes after it is as it was.
         expect(stacks(program)["complete"]).to be(true)
@@ -244,9 +246,11 @@ RSpec.describe "the control socket" do
       program = listening(BUSY)
       recording(program, interval_ms: 500) do |live| # which is not read meanwhile: what waits in its socket must not fill it
         recording(program, mode: "cpu") do |top|
-          both = %w[one two].map { |name| Thread.new { command("attach", program.pid.to_s, "--seconds", "1", "-o", "#{tmpdir}/#{name}.json") } }
-          expect(both.map { |one| one.value.err }).to eq(%w[one two].map { |name| "rperf-push: wrote #{tmpdir}/#{name}.json\n" })
-          expect(%w[one two].map { |name| report("#{tmpdir}/#{name}.json") }).to all(include("Shop#search"))
+          wait_until("a second in which it had its turn") do
+            both = %w[one two].map { |name| Thread.new { command("attach", program.pid.to_s, "--seconds", "1", "-o", "#{tmpdir}/#{name}.json") } }
+            expect(both.map { |one| one.value.err }).to eq(%w[one two].map { |name| "rperf-push: wrote #{tmpdir}/#{name}.json\n" })
+            %w[one two].all? { |name| report("#{tmpdir}/#{name}.json").include?("Shop#search") }
+          end
           expect([live, top].map { |stream| stream.read(timeout: 60).first }).to eq(%i[profile profile])
           recording(program) { recording(program) { expect(command("attach", program.pid.to_s).to_a).to eq(["", "rperf-push: attach: 4 sessions from outside run already: end one of top, live or attach\n", 1]) } }
         end
