@@ -129,7 +129,7 @@ RSpec.describe "RperfPush::Viewer" do
     RUBY
     shop = Bookshop.new(tmpdir, "RPERF_PUSH_ENABLED" => "false")
     browser = Chromium.new
-    shop.serve(command: [RbConfig.ruby, "-S", "puma", "-C", "#{tmpdir}/puma.rb"]) do |url|
+    shop.serve(command: [RbConfig.ruby, "-S", "puma", "-C", "#{tmpdir}/puma.rb"], stop: :KILL) do |url|
       shop.wait("no snapshot was taken") { Array.new(5) { Net::HTTP.get(URI("#{url}/books/1")) } && Net::HTTP.get(URI("#{url}/snapshot")) == "true" }
       expect(Net::HTTP.get_response(URI("#{url}/profiles")).code).to eq("404")
       browser.cookie("role", "admin", "127.0.0.1")
