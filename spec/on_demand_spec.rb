@@ -236,7 +236,8 @@ RSpec.describe "profiling on demand" do
         writer.close
         say(reader.gets.to_f, sum(RperfPush.stop))
       RUBY
-      expect([child, total]).to all(be_between(0.29, 0.5))
+      expect(child).to be_between(0.24, 0.5) # a snapshot keeps time for which there were too few draws for later (core/profile/shares.h)
+      expect(total).to be_between(0.29, 0.5)
     end
 
     it "gives way to one that the child begins itself, and is not carried on with inherit: false" do
