@@ -195,7 +195,7 @@ RSpec.describe "Allocations" do
     double = PyroscopeDouble.new
     env = { "RPERF_PUSH_SERVER_ADDRESS" => double.url, "RPERF_PUSH_APPLICATION_NAME" => "shop", "RPERF_PUSH_MODE" => "cpu,alloc",
             "RPERF_PUSH_CLASS_LABELS" => "true",
-            "RPERF_PUSH_UPLOAD_INTERVAL" => "60" }
+            "RPERF_PUSH_UPLOAD_INTERVAL" => "1800" }
     stats = run(<<~RUBY, env:)
       RperfPush.configure!
       finish = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + 0.3

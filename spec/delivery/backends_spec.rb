@@ -11,7 +11,7 @@ require_relative "../support/pyroscope_double"
 RSpec.describe "A profiled program" do
   # @param patience [Numeric] seconds for each flush
   def run(backend, url, name: "shop web", patience: 20, **env)
-    settings = { "BACKEND" => backend, "SERVER_ADDRESS" => url, "APPLICATION_NAME" => name, "UPLOAD_INTERVAL" => "60",
+    settings = { "BACKEND" => backend, "SERVER_ADDRESS" => url, "APPLICATION_NAME" => name, "UPLOAD_INTERVAL" => "1800",
                  "TAGS" => "region=eu{1},zone=a b", **env.transform_keys(&:to_s) }
     out, log, status = run_ruby(<<~RUBY, env: settings.transform_keys { |key| "RPERF_PUSH_#{key}" }, arguments: ["-rjson"])
       RperfPush.configure!

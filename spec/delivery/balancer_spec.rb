@@ -8,7 +8,7 @@ require_relative "../support/working_process"
 RSpec.describe "Behind HAProxy" do
   let(:double) { PyroscopeDouble::Remote.new }
   let(:balancer) { Haproxy.new(to: Integer(double.url[/\d+\z/]), mode:) }
-  let(:app) { WorkingProcess.new({ "SERVER_ADDRESS" => balancer.url, "UPLOAD_INTERVAL" => "60" }.transform_keys { |name| "RPERF_PUSH_#{name}" }) }
+  let(:app) { WorkingProcess.new({ "SERVER_ADDRESS" => balancer.url, "UPLOAD_INTERVAL" => "1800" }.transform_keys { |name| "RPERF_PUSH_#{name}" }) }
 
   after do
     app.kill

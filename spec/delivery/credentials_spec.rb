@@ -27,7 +27,7 @@ RSpec.describe "Credentials" do
   before(:all) do
     @stage = FaultStage.new
     @spool = Dir.mktmpdir("spool-")
-    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @stage.server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60",
+    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @stage.server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800",
                               "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "10")
   end
 

@@ -18,7 +18,7 @@ RSpec.describe "Labels on their way to Pyroscope" do
     RperfPush.configure! do |config|
       config.application_name = "shop"
       config.server_address = ENV.fetch("SERVER")
-      config.upload_interval = 60
+      config.upload_interval = 1800
       config.tags = { env: "test" }
       config.label_names = { "%GVL" => "gvl_state", "%GC" => "gc_phase", "request.kind" => "kind" }
       config.label_deny = %w[user_id made_illegal at-home]

@@ -21,7 +21,7 @@ RSpec.describe "Requests that end in 404" do
     RperfPush.configure! do |config|
       config.application_name = "shop"
       config.server_address = ENV.fetch("SERVER")
-      config.upload_interval = 60
+      config.upload_interval = 1800
     end
     ["/", "/cart", "/posts/none", "/later", *(1..10).map { |number| "/word\#{(96 + number).chr * 3}.php" }].each(&get)
     RperfPush.flush(timeout: 20)

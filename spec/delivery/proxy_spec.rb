@@ -33,7 +33,7 @@ RSpec.describe "A proxy" do
         }
       CONF
     end
-    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60",
+    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800",
                               "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "10", **variables.to_h { |name| [name, nil] })
   end
 

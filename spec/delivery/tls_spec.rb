@@ -13,7 +13,7 @@ RSpec.describe "TLS to a real nginx" do
     @strangers = Certificates.new(@folder, name: "strangers")
     @server = ScriptedServer.new
     @nginx = Nginx.new { |nginx| servers(nginx) }
-    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "60",
+    @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800",
                               "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "10")
   end
 
