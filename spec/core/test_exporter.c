@@ -239,6 +239,36 @@ TEST(values_of_several_groups_go_out_as_a_profile_each)
     rpp_payload_queue_free(queue);
 }
 
+/* A level has no duration: a server takes a profile with one for a sum. Its name is that of allocations, so its time is another one. */
+TEST(levels_go_out_as_a_profile_without_a_duration)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_open();
+    uint32_t frame = window_frame(&window, "f", "f.rb", false);
+    window_set(&window, "mode", "alloc,heap");
+    window_add(&window, (rpp_sample){.thread_seq = 1, .alloc_objects = 7, .alloc_space = 280},
+               &(rpp_location){frame, 1}, 1, NULL);
+    rpp_profile_add_level(window.profile, &(rpp_sample){.inuse_objects = 5, .inuse_space = 200, .depth = 1},
+                          &(rpp_location){frame, 1});
+    export_window(&window, queue, (rpp_backend_limits){.one_group = true});
+    rpp_payload *born = rpp_payload_queue_pop(queue, 0), *levels = rpp_payload_queue_pop(queue, 0);
+    CHECK(born && levels);
+    pprof_model of_born = read_payload(born), of_levels = read_payload(levels);
+    check_types(&of_born, "alloc_objects:count", "alloc_space:bytes", "space:bytes");
+    check_types(&of_levels, "inuse_objects:count", "inuse_space:bytes", "space:bytes");
+    CHECK(number_in(of_born.fields, "duration_nanos") > 0);
+    CHECK_INT(number_in(of_levels.fields, "duration_nanos"), 0);
+    CHECK_INT(levels->time_ns, born->time_ns + 1000000);
+    CHECK_INT(sum_of_values(&of_levels, 0), 5);
+    CHECK_INT(sum_of_values(&of_levels, 1), 200);
+    pprof_free(&of_born);
+    pprof_free(&of_levels);
+    rpp_payload_free(born);
+    rpp_payload_free(levels);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
 TEST(a_file_has_the_values_of_all_groups)
 {
     rpp_payload_queue *queue = queue_for_all();

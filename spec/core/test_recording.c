@@ -195,3 +195,64 @@ TEST(no_memory_loses_no_weight_silently)
     }
     window_close(&window);
 }
+
+/* --- levels --- */
+
+static void look_at_level(const rpp_recorded *recorded, void *context)
+{
+    uint64_t *sum = context;
+    *sum = 0;
+    for (size_t i = 0; i < rpp_profile_row_count(recorded->profile); i++) {
+        *sum += rpp_profile_rows(recorded->profile)[i].inuse_objects;
+    }
+}
+
+static uint64_t level_in(rpp_recording *recording)
+{
+    uint64_t sum;
+    rpp_recording_read(recording, look_at_level, &sum);
+    return sum;
+}
+
+static test_window window_with_level(uint64_t objects, uint64_t level_ns)
+{
+    test_window window = window_of("leaf", "root", 0);
+    rpp_location stack[] = {{window_frame(&window, "Leak", "<class>", false), 0}};
+    rpp_profile_add_level(window.profile, &(rpp_sample){.inuse_objects = objects, .depth = 1}, stack);
+    rpp_profile_set_level_ns(window.profile, level_ns);
+    return window;
+}
+
+/* Also with each capture apart: what no level has any more leaves nothing behind. */
+TEST(the_latest_level_stays_whatever_is_put_back)
+{
+    for (int separate = 0; separate < 2; separate++) {
+        rpp_recording *recording = rpp_recording_new(separate);
+        test_window older = window_with_level(500, 10), newer = window_with_level(300, 20);
+        test_window none = window_of("leaf", "root", 0);
+        CHECK_OK(add(recording, &older));
+        CHECK_INT(level_in(recording), 500);
+        CHECK_OK(add(recording, &newer));
+        CHECK_INT(level_in(recording), 300);
+        CHECK_OK(add(recording, &none));
+        CHECK_INT(level_in(recording), 300);
+        seen before = seen_in(recording);
+        CHECK_OK(add(recording, &older)); /* put back */
+        CHECK_INT(level_in(recording), 300);
+        seen after = seen_in(recording);
+        CHECK_INT(after.cpu_ns, before.cpu_ns + 10);
+        CHECK_INT(after.captures, 4); /* a level is no capture */
+        CHECK_INT(after.rows, separate ? 5 : 2);
+
+        const rpp_frame_names *names;
+        rpp_profile *taken = rpp_recording_take(recording, &names);
+        CHECK_INT(level_in(recording), 0);
+        CHECK_OK(rpp_recording_add(recording, taken, names));
+        CHECK_INT(level_in(recording), 300);
+        rpp_profile_free(taken);
+        window_close(&older);
+        window_close(&newer);
+        window_close(&none);
+        rpp_recording_free(recording);
+    }
+}

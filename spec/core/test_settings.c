@@ -82,11 +82,13 @@ TEST(text_of_a_wrong_form_is_named_and_changes_nothing)
          "\"pyroscope,pyroscope_ingest\", "
          "got \"Parca\""},
         {"engine", "", "engine must be one of auto, signal, safepoint, got \"\""},
-        {"mode", "cpu,heap",
-         "mode must be cpu, wall, alloc, contention, custom, or several as cpu,wall,alloc,contention,custom, got "
-         "\"cpu,heap\""},
+        {"mode", "cpu,heat",
+         "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
+         "cpu,wall,alloc,heap,contention,custom, got "
+         "\"cpu,heat\""},
         {"mode", "",
-         "mode must be cpu, wall, alloc, contention, custom, or several as cpu,wall,alloc,contention,custom, got \"\""},
+         "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
+         "cpu,wall,alloc,heap,contention,custom, got \"\""},
         {"tags", "env",
          "tags must be names with text values, as text name=value,name=value or a JSON object of strings, got \"env\""},
         {"tenant_id", "a\nb", "tenant_id must be text without NUL, CR and LF, got \"a?b\""},
@@ -206,9 +208,9 @@ TEST(lists_are_put_together_one_by_one)
     CHECK_INT(s->mode, RPP_MODE_CPU);
     CHECK_STR(s->label_deny.items[0].key, "user");
 
-    CHECK_OK(rpp_settings_put(s, "mode", "heap", 4, NULL, 0, &mistakes));
-    CHECK_STR(mistake(), "mode must be cpu, wall, alloc, contention, custom, or several as "
-                         "cpu,wall,alloc,contention,custom, got \"heap\"");
+    CHECK_OK(rpp_settings_put(s, "mode", "heat", 4, NULL, 0, &mistakes));
+    CHECK_STR(mistake(), "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
+                         "cpu,wall,alloc,heap,contention,custom, got \"heat\"");
     CHECK_OK(rpp_settings_put(s, "tags", "", 0, "x", 1, &mistakes));
     CHECK_STR(mistake(), "tags: a name is empty");
     CHECK_OK(rpp_settings_put(s, "tags", "a", 1, NULL, 0, &mistakes));

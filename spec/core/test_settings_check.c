@@ -212,8 +212,8 @@ TEST(a_mode_is_needed)
 {
     rpp_settings *s = rpp_settings_new();
     CHECK_OK(rpp_settings_clear(s, "mode", &mistakes));
-    CHECK_STR(check(s), "mode must be cpu, wall, alloc, contention, custom, or several as "
-                        "cpu,wall,alloc,contention,custom, got nothing");
+    CHECK_STR(check(s), "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
+                        "cpu,wall,alloc,heap,contention,custom, got nothing");
     rpp_settings_free(s);
 }
 
@@ -222,8 +222,8 @@ TEST(a_wrong_mode_is_one_mistake)
     rpp_settings *s = rpp_settings_new();
     CHECK_OK(rpp_settings_clear(s, "mode", &mistakes));
     CHECK_OK(rpp_settings_put(s, "mode", "gpu", 3, NULL, 0, &mistakes));
-    CHECK_STR(check(s), "mode must be cpu, wall, alloc, contention, custom, or several as "
-                        "cpu,wall,alloc,contention,custom, got \"gpu\"");
+    CHECK_STR(check(s), "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
+                        "cpu,wall,alloc,heap,contention,custom, got \"gpu\"");
     rpp_settings_free(s);
 }
 

@@ -30,6 +30,9 @@
     X(time_lost_ns, "time on a thread's clock that could not be recorded before the thread ended")                     \
     X(allocations_captured, "stacks captured at an allocation")                                                        \
     X(allocations_missed, "drawn allocations without a stack: the VM or a table was busy, or the buffer full")         \
+    X(objects_watched, "gauge: objects whose life is followed, for mode heap")                                         \
+    X(objects_unwatched, "objects that were to be followed, and found no room in a session")                           \
+    X(heap_losses, "times all followed objects were forgotten, because the end of a GC was not heard of")              \
     X(allocation_moments, "times the hook of the VM that sees allocations was switched on")                            \
     X(ticks, "times the collector asked for a capture at the next safepoint")                                          \
     X(timer_ticks, "times a thread's own timer asked for a capture, by a signal")                                      \

@@ -37,6 +37,15 @@ unsigned rpp_group_mode(rpp_value_group group)
     return mode;
 }
 
+unsigned rpp_level_mode(void)
+{
+    unsigned mode = 0;
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+        if (rpp_value_types[value].scaled_by == RPP_LEVEL) mode |= 1u << value;
+    }
+    return mode;
+}
+
 rpp_value_group rpp_mode_group(unsigned mode)
 {
     for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {

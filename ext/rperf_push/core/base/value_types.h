@@ -17,9 +17,10 @@
 
 /* Where the sum comes from that is shared out over the draws of a value (shares.h). */
 typedef enum rpp_scale {
-    RPP_SCALED_BY_NOTHING, /* there is none: each event is counted */
-    RPP_SCALED_BY_CLOCKS,  /* the thread's clocks, by state */
-    RPP_SCALED_BY_COUNTERS /* the VM's counters, of the whole process */
+    RPP_SCALED_BY_NOTHING,  /* there is none: each event is counted */
+    RPP_SCALED_BY_CLOCKS,   /* the thread's clocks, by state */
+    RPP_SCALED_BY_COUNTERS, /* the VM's counters, of the whole process */
+    RPP_LEVEL               /* how much there is at the end of the window: windows of a process do not add up */
 } rpp_scale;
 
 /* Id; name, type and unit of the period. The first one is that of all profiles that name none. */
@@ -27,7 +28,9 @@ typedef enum rpp_scale {
     X(context, PROCESS_CPU, "process_cpu", "cpu", "nanoseconds")                                                       \
     X(context, MEMORY, "memory", "space", "bytes")                                                                     \
     X(context, CUSTOM, "custom", "custom", "count")                                                                    \
-    X(context, MUTEX, "mutex", "contentions", "count")
+    X(context, MUTEX, "mutex", "contentions", "count")                                                                 \
+    /* a profile of its own, though it has the name of another: levels have no duration */                             \
+    X(context, HEAP, "memory", "space", "bytes")
 
 typedef enum rpp_value_group {
 #define X(context, id, ...) RPP_GROUP_##id,
@@ -44,6 +47,9 @@ typedef enum rpp_value_group {
     X(context, WALL, wall_ns, "wall", "wall", "nanoseconds", RPP_SCALED_BY_CLOCKS, PROCESS_CPU)                        \
     X(context, ALLOC_OBJECTS, alloc_objects, "alloc", "alloc_objects", "count", RPP_SCALED_BY_COUNTERS, MEMORY)        \
     X(context, ALLOC_SPACE, alloc_space, "alloc", "alloc_space", "bytes", RPP_SCALED_BY_COUNTERS, MEMORY)              \
+    /* of the objects born in the session, those that were alive at the last GC (levels.h) */                          \
+    X(context, INUSE_OBJECTS, inuse_objects, "heap", "inuse_objects", "count", RPP_LEVEL, HEAP)                        \
+    X(context, INUSE_SPACE, inuse_space, "heap", "inuse_space", "bytes", RPP_LEVEL, HEAP)                              \
     /* waits for locks, queues and the GVL (contention.h) */                                                           \
     X(context, CONTENTIONS, contentions, "contention", "contentions", "count", RPP_SCALED_BY_CLOCKS, MUTEX)            \
     X(context, DELAY, delay_ns, "contention", "delay", "nanoseconds", RPP_SCALED_BY_CLOCKS, MUTEX)                     \
@@ -93,6 +99,8 @@ unsigned rpp_mode_of(const char *name, size_t length);
 unsigned rpp_group_mode(rpp_value_group group);
 /* The group of a mode's first value. */
 rpp_value_group rpp_mode_group(unsigned mode);
+/* The values that are levels. */
+unsigned rpp_level_mode(void);
 /* The mode with all values. */
 #define RPP_MODE_ALL      ((1u << RPP_VALUE_COUNT) - 1)
 #define RPP_MODE_TEXT_MAX 128

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backends/series_labels.h"
 #include "backends/series_list.h"
@@ -345,12 +346,11 @@ static rpp_status find_series(rpp_exporter *exporter, const window_parts *parts,
     return status;
 }
 
-/* The values of `mode`. Other values have other series, so the times of their parts begin anew. */
+/* The values of `mode`. */
 static rpp_status encode_values(rpp_exporter *exporter, window_parts *parts, unsigned mode)
 {
     const rpp_profile *profile = parts->profile;
     parts->mode = mode;
-    parts->count = 0;
     if (!exporter->limits.max_series) {
         parts->rows = rpp_profile_rows(profile);
         return encode_range(parts, 0, rpp_profile_row_count(profile));
@@ -369,6 +369,16 @@ static rpp_status encode_values(rpp_exporter *exporter, window_parts *parts, uns
     return status;
 }
 
+/* Groups of the same name have the same series, so the times of their parts go on. */
+static uint64_t parts_of_series(const window_parts *parts, rpp_value_group group)
+{
+    uint64_t count = 0;
+    for (const rpp_payload *payload = parts->first; payload; payload = payload->next) {
+        count += strcmp(rpp_value_groups[payload->group].name, rpp_value_groups[group].name) == 0;
+    }
+    return count;
+}
+
 static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
 {
     unsigned mode = exporter->options.mode;
@@ -377,6 +387,7 @@ static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
     if (!exporter->limits.one_group) status = encode_values(exporter, parts, mode);
     for (rpp_value_group group = 0; exporter->limits.one_group && group < RPP_GROUP_COUNT; group++) {
         unsigned of_group = mode & rpp_group_mode(group);
+        parts->count = parts_of_series(parts, group);
         if (of_group && status == RPP_OK) status = encode_values(exporter, parts, of_group);
     }
     if (status == RPP_OK && exporter->limits.max_series) count_unlabelled(exporter, parts->unlabelled);

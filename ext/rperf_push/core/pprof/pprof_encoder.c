@@ -163,7 +163,9 @@ static void describe(profile_message *message, const rpp_pprof_index *index, con
     message->period = (int64_t)period_of(options);
     message->default_sample_type = message->sample_type[0].type;
     message->time_nanos = (int64_t)(rpp_profile_time_ns(index->profile) + time_offset_ns);
-    message->duration_nanos = (int64_t)rpp_profile_duration_ns(index->profile);
+    /* A level has none: servers take a profile with a duration for a sum over it. */
+    bool is_level = !options->values && !(options->mode & ~rpp_level_mode());
+    message->duration_nanos = is_level ? 0 : (int64_t)rpp_profile_duration_ns(index->profile);
     message->doc_url = index->doc_url;
     message->mapping_count = 1;
     message->mapping[0] = (mapping_message){.id = MAPPING_ID,

@@ -3,7 +3,7 @@
 
 #include "profile/shares.h"
 
-static uint64_t drawn_in(const rpp_row *rows, size_t count)
+uint64_t rpp_counted_drawn(const rpp_row *rows, size_t count)
 {
     uint64_t drawn = 0;
     for (size_t i = 0; i < count; i++) drawn += rows[i].alloc_drawn;
@@ -18,7 +18,7 @@ static uint64_t bytes_of(uint64_t given, uint64_t bytes, uint64_t drawn)
 
 uint64_t rpp_counted_share_out(rpp_row *rows, size_t count, uint64_t objects)
 {
-    uint64_t drawn = drawn_in(rows, count), before = 0;
+    uint64_t drawn = rpp_counted_drawn(rows, count), before = 0;
     if (!drawn || !objects) return objects;
     for (size_t i = 0; i < count; i++) {
         rpp_row *row = &rows[i];

@@ -14,6 +14,8 @@
 
 #include "profile/row.h"
 
+/* The sum of the weights of all draws. */
+uint64_t rpp_counted_drawn(const rpp_row *rows, size_t count);
 /* Uses up the weights of all draws. Returns the objects that found no draw: none, or all of them. */
 uint64_t rpp_counted_share_out(rpp_row *rows, size_t count, uint64_t objects);
 

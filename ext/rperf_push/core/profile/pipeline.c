@@ -44,6 +44,7 @@ struct rpp_pipeline {
     rpp_ticker_seat seat;
     rpp_watch watch;
     rpp_open_windows windows;
+    rpp_levels *levels; /* NULL: none */
 
     /* collector only */
     uint64_t settled_since_ns;
@@ -65,7 +66,7 @@ static uint64_t monotonic(const rpp_pipeline *p)
 }
 
 rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pipeline_seams *seams,
-                               const rpp_frame_names *names)
+                               rpp_frame_names *names)
 {
     rpp_pipeline *p = rpp_calloc(1, sizeof *p);
     if (!p) return NULL;
@@ -74,7 +75,10 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
     p->clock = options->clock ? options->clock : &rpp_system_clock;
     p->names = names;
     p->buffer = rpp_sample_buffer_new(options->buffer_half_bytes);
-    if (!p->buffer) {
+    if (options->watched_max) p->levels = rpp_levels_new(names, options->watched_max, options->ages);
+    if (!p->buffer || (options->watched_max && !p->levels)) {
+        rpp_levels_free(p->levels);
+        rpp_sample_buffer_free(p->buffer);
         rpp_free(p);
         return NULL;
     }
@@ -109,6 +113,7 @@ void rpp_pipeline_free(rpp_pipeline *p)
     pthread_mutex_destroy(&p->lock);
     rpp_waker_destroy(&p->waker);
     rpp_open_windows_destroy(&p->windows);
+    rpp_levels_free(p->levels);
     rpp_sample_buffer_free(p->buffer);
     rpp_free(p);
 }
@@ -127,6 +132,7 @@ static void ingest(const rpp_sample *sample, const rpp_location *locations, void
     if (rpp_open_windows_add(&p->windows, sample, locations) != RPP_OK) {
         rpp_stats_add(RPP_STAT_time_lost_ns, sample->wall_ns);
     }
+    if (p->levels && sample->watched) rpp_levels_note(p->levels, sample, locations);
     if (p->options.seen && !sample->sum) rpp_whereabouts_note(p->options.seen, sample, locations, monotonic(p));
     rpp_label_set_release(sample->labels);
 }
@@ -221,6 +227,7 @@ static void seal_settled_window(rpp_pipeline *p, bool patient)
     rpp_closed_window closed = rpp_open_windows_close(&p->windows, window, draws_of(p), end);
     if (closed.late) deliver(p, closed.late, closed.start_ns, closed.known_until_ns);
     if (!closed.profile) rpp_silence_window(&p->silence);
+    if (p->levels) rpp_levels_add(p->levels, window, &p->options.limits, &closed.profile);
     deliver(p, closed.profile, closed.since_ns, end);
     begin_window(p, end);
     set_delivered(p, window + 1);
@@ -413,6 +420,11 @@ void rpp_pipeline_end_rotation(rpp_pipeline *p)
     atomic_fetch_and(&p->work, ~RPP_WORK_ROTATE);
     atomic_store_explicit(&p->rotated, atomic_load(&p->window), memory_order_release);
     rpp_pipeline_wake(p);
+}
+
+void rpp_pipeline_tell_level(rpp_pipeline *p, const rpp_watched *watched)
+{
+    if (p->levels) rpp_levels_tell(p->levels, watched, rpp_pipeline_boundary_ns(p));
 }
 
 bool rpp_pipeline_is_rotating(const rpp_pipeline *p)

@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "base/patience.h"
+#include "profile/levels.h"
 #include "profile/profile.h"
 #include "profile/ticker.h"
 #include "profile/whereabouts.h"
@@ -63,6 +64,8 @@ typedef struct rpp_pipeline_options {
     size_t buffer_half_bytes;
     rpp_moments moments; /* the averages; 0: none. What is watched in them: see rpp_pipeline_watches */
     rpp_profile_limits limits;
+    uint32_t watched_max;   /* objects that may be watched for levels (levels.h); 0: no levels */
+    bool ages;              /* levels say how many GCs their objects have survived */
     bool class_labels;      /* classes of allocated objects are labels, not frames (shown_stacks.h) */
     bool keeps_pace;        /* a late boundary makes the next window shorter */
     bool tells_silence;     /* logs a line if samples stop (silence.h) */
@@ -74,7 +77,7 @@ typedef struct rpp_pipeline rpp_pipeline;
 
 /* The names must outlive the pipeline. The first window begins now. NULL if out of memory. */
 rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pipeline_seams *seams,
-                               const rpp_frame_names *names);
+                               rpp_frame_names *names);
 RPP_NODISCARD rpp_status rpp_pipeline_start(rpp_pipeline *pipeline);
 /* Moves the start of the first window to this time (monotonic), when sampling begins. */
 void rpp_pipeline_open(rpp_pipeline *pipeline, uint64_t start_ns);
@@ -109,6 +112,8 @@ void rpp_pipeline_want_frames(rpp_pipeline *pipeline, bool wanted);
 
 /* Fixes the boundary and starts the next window. RPP_BUSY: a rotation is in progress; continue it, or wait. */
 RPP_NODISCARD rpp_status rpp_pipeline_begin_rotation(rpp_pipeline *pipeline, uint64_t boundary_ns);
+/* Between the two: who of the watched objects is alive; NULL: nobody. Nothing without levels. */
+void rpp_pipeline_tell_level(rpp_pipeline *pipeline, const rpp_watched *watched);
 /* All threads are settled up to the boundary. */
 void rpp_pipeline_end_rotation(rpp_pipeline *pipeline);
 bool rpp_pipeline_is_rotating(const rpp_pipeline *pipeline);

@@ -39,6 +39,8 @@ struct rpp_profile {
     rpp_hash_index by_key;
     rpp_shares shares;
     uint64_t objects_counted, objects_seen; /* by the VM; one by one, in samples */
+    double objects_a_draw;
+    uint64_t level_ns;
     uint64_t time_ns, duration_ns;
 };
 
@@ -180,6 +182,55 @@ rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const
     return RPP_OK;
 }
 
+void rpp_profile_add_level(rpp_profile *profile, const rpp_sample *level, const rpp_location *locations)
+{
+    bool fits;
+    rpp_row *row = row_for(profile, level, locations, &fits);
+    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += level->values[value];
+    if (!fits) rpp_stats_add(RPP_STAT_samples_overflowed, 1);
+}
+
+void rpp_profile_set_level_ns(rpp_profile *profile, uint64_t level_ns)
+{
+    profile->level_ns = level_ns;
+}
+
+uint64_t rpp_profile_level_ns(const rpp_profile *profile)
+{
+    return profile->level_ns;
+}
+
+/* Where rows are samples, levels would otherwise pile up. */
+static bool was_only_level(const rpp_profile *profile, const rpp_row *row)
+{
+    uint64_t any = row->samples || row->stack == profile->overflow_stack;
+    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) any |= row->values[value];
+    return profile->separate_rows && !any;
+}
+
+void rpp_profile_drop_level(rpp_profile *profile)
+{
+    unsigned levels = rpp_level_mode();
+    size_t kept = 0;
+    for (size_t i = 0; i < profile->row_count; i++) {
+        rpp_row row = profile->rows[i];
+        size_t *last = last_row_place(profile, row.state, row.custom_id);
+        for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+            if (levels >> value & 1) row.values[value] = 0;
+        }
+        if (was_only_level(profile, &row)) continue;
+        if (*last == i) *last = kept;
+        profile->rows[kept++] = row;
+    }
+    profile->row_count = kept;
+    profile->level_ns = 0;
+}
+
+double rpp_profile_objects_a_draw(const rpp_profile *profile)
+{
+    return profile->objects_a_draw;
+}
+
 /* A row with the stack and labels of that one. */
 static rpp_row *row_like(rpp_profile *profile, size_t index, uint32_t thread_seq, rpp_state state)
 {
@@ -260,7 +311,10 @@ static void share_out_objects(rpp_profile *profile)
     uint64_t counted = profile->objects_counted, seen = profile->objects_seen;
     if (!counted) return; /* the window is still open: draws wait for its sum */
     profile->objects_counted = profile->objects_seen = 0;
-    uint64_t left = rpp_counted_share_out(profile->rows, profile->row_count, counted > seen ? counted - seen : 0);
+    uint64_t to_share = counted > seen ? counted - seen : 0;
+    uint64_t drawn = rpp_counted_drawn(profile->rows, profile->row_count);
+    profile->objects_a_draw = drawn ? (double)to_share / (double)drawn : 0;
+    uint64_t left = rpp_counted_share_out(profile->rows, profile->row_count, to_share);
     if (!left) return;
     bool fits;
     rpp_row *row = row_for(profile, &(rpp_sample){.depth = 1}, &nowhere, &fits);

@@ -44,6 +44,16 @@ void rpp_profile_free(rpp_profile *profile);
  * added. */
 RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
 
+/* Adds to a level: a row that no capture made. Like add, else. */
+void rpp_profile_add_level(rpp_profile *profile, const rpp_sample *level, const rpp_location *locations);
+/* When its level was found (monotonic); 0: it has none. */
+void rpp_profile_set_level_ns(rpp_profile *profile, uint64_t level_ns);
+uint64_t rpp_profile_level_ns(const rpp_profile *profile);
+/* Its rows have no level any more. */
+void rpp_profile_drop_level(rpp_profile *profile);
+/* How many of the counted objects each one stood for that was drawn, when they were last shared out; 0: none was drawn. */
+double rpp_profile_objects_a_draw(const rpp_profile *profile);
+
 /* Shares the clocks' sums out over the rows that were drawn. Samples that come later take part in the next call. Time that no draw
  * found goes to [unknown]. */
 void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests);

@@ -132,9 +132,35 @@ static uint32_t translate_stack(const rpp_profile *profile, uint32_t stack, tran
     return kept;
 }
 
+/* The latest level replaces those before it: what is put back may be older. */
+static bool begin_level(rpp_recording *recording, const rpp_profile *profile)
+{
+    uint64_t level_ns = rpp_profile_level_ns(profile);
+    if (level_ns <= rpp_profile_level_ns(recording->profile)) return false;
+    rpp_profile_drop_level(recording->profile);
+    rpp_profile_set_level_ns(recording->profile, level_ns);
+    return true;
+}
+
+static void drop_level(rpp_sample *sample)
+{
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+        if (rpp_level_mode() >> value & 1) sample->values[value] = 0;
+    }
+}
+
+static bool has_any(const rpp_sample *sample)
+{
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
+        if (sample->values[value]) return true;
+    }
+    return false;
+}
+
 static rpp_status add_rows(rpp_recording *recording, const rpp_profile *profile, translation *t)
 {
     rpp_status status = RPP_OK;
+    bool with_level = begin_level(recording, profile);
     const rpp_row *rows = rpp_profile_rows(profile);
     for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
         const rpp_row *row = &rows[i];
@@ -147,7 +173,11 @@ static rpp_status add_rows(rpp_recording *recording, const rpp_profile *profile,
         };
         memcpy(sample.values, row->values, sizeof sample.values);
         recording->captures += row->samples;
-        if (rpp_profile_add(recording->profile, &sample, t->stack) != RPP_OK) status = RPP_NO_MEMORY;
+        if (!with_level) drop_level(&sample);
+        if (!row->samples) {
+            if (has_any(&sample)) rpp_profile_add_level(recording->profile, &sample, t->stack);
+        } else if (rpp_profile_add(recording->profile, &sample, t->stack) != RPP_OK)
+            status = RPP_NO_MEMORY;
     }
     return status;
 }

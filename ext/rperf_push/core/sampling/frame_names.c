@@ -32,12 +32,13 @@ uint32_t rpp_state_frame(uint8_t state)
     return state < RPP_STATE_COUNT ? frames[state] : (uint32_t)RPP_FRAME_NONE;
 }
 
-enum { FREE, RESERVED };
+enum { FREE, RESERVED, HELD_ONLY };
 
 typedef struct slot {
     _Atomic(rpp_frame_name *) name;
     uint32_t next_free;
     uint32_t state;
+    _Atomic uint32_t holds;
 } slot;
 
 struct rpp_frame_names {
@@ -175,17 +176,48 @@ const rpp_frame_name *rpp_frame_names_get(const rpp_frame_names *names, uint32_t
     return own ? atomic_load_explicit(&own->name, memory_order_acquire) : NULL;
 }
 
-void rpp_frame_names_release(rpp_frame_names *names, uint32_t id)
+static void end_id(rpp_frame_names *names, uint32_t id, slot *own)
 {
-    if (id < RPP_FRAME_FIRST || id >= end_of(names)) return;
-    slot *own = slot_of(names, id);
-    if (own->state != RESERVED) return;
     rpp_free(atomic_exchange(&own->name, NULL));
     own->state = FREE;
     own->next_free = names->free_head;
     names->free_head = id;
     names->free_count++;
     atomic_fetch_sub_explicit(&names->count, 1, memory_order_relaxed);
+}
+
+void rpp_frame_names_release(rpp_frame_names *names, uint32_t id)
+{
+    if (id < RPP_FRAME_FIRST || id >= end_of(names)) return;
+    slot *own = slot_of(names, id);
+    if (own->state != RESERVED) return;
+    if (atomic_load(&own->holds)) {
+        own->state = HELD_ONLY;
+    } else {
+        end_id(names, id, own);
+    }
+}
+
+void rpp_frame_names_collect(rpp_frame_names *names, uint32_t id)
+{
+    if (id < RPP_FRAME_FIRST || id >= end_of(names)) return;
+    slot *own = slot_of(names, id);
+    if (own->state == HELD_ONLY && !atomic_load(&own->holds)) end_id(names, id, own);
+}
+
+void rpp_frame_names_hold(rpp_frame_names *names, uint32_t id)
+{
+    if (id >= RPP_FRAME_FIRST && id < end_of(names)) atomic_fetch_add(&slot_of(names, id)->holds, 1);
+}
+
+void rpp_frame_names_let_go(rpp_frame_names *names, uint32_t id)
+{
+    if (id >= RPP_FRAME_FIRST && id < end_of(names)) atomic_fetch_sub(&slot_of(names, id)->holds, 1);
+}
+
+void rpp_frame_names_forget_holds(rpp_frame_names *names)
+{
+    for (uint32_t id = RPP_FRAME_FIRST; id < end_of(names); id++) atomic_store(&slot_of(names, id)->holds, 0);
 }
 
 uint32_t rpp_frame_names_count(const rpp_frame_names *names)

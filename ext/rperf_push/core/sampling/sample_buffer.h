@@ -29,6 +29,7 @@ typedef struct rpp_sample {
     uint64_t waits_drawn; /* how many waits a draw stands for, in RPP_ONE_WAIT; contentions: exactly captured ones */
     uint64_t alloc_drawn,
         alloc_drawn_bytes; /* of a drawn allocation: the objects that it stands for, and their bytes */
+    uint64_t watched;      /* its birth, if it is an object that is watched (watched.h); 0: no */
     rpp_label_set *labels; /* retained, or NULL */
     uint32_t thread_seq;   /* 1-based */
     uint32_t window;       /* the window this time belongs to */

@@ -1,0 +1,235 @@
+/* levels.c - what the watched objects of a session are: the stacks and labels that they were born with, for longer than a window. */
+#include "profile/levels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+
+/* Births wait for the end of their window to hear who is alive, so there may be more of them than watched objects. */
+#define BIRTHS_A_PLACE 4u
+#define MANY_STACKS    1024u
+
+typedef struct birth {
+    uint64_t number;
+    double objects; /* that it stands for; of a draw of an open window, not scaled yet */
+    uint32_t bytes; /* of one object */
+    uint32_t window;
+    uint32_t stack;
+    bool drawn; /* and not scaled yet */
+    rpp_label_set *labels;
+} birth;
+
+struct rpp_levels {
+    rpp_frame_names *names;
+    bool ages;
+    uint32_t capacity;
+    birth *births; /* by number */
+    size_t count, room;
+    rpp_stack_table *stacks;
+
+    /* of the latest boundary */
+    rpp_survivor *survivors;
+    size_t survivor_count;
+    uint64_t next_birth, told_ns;
+};
+
+static rpp_stack_table *new_stacks(void)
+{
+    return rpp_stack_table_new(&rpp_profile_default_limits.stacks);
+}
+
+rpp_levels *rpp_levels_new(rpp_frame_names *names, uint32_t capacity, bool ages)
+{
+    rpp_levels *l = rpp_calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->names = names;
+    l->ages = ages;
+    l->capacity = capacity;
+    l->stacks = new_stacks();
+    l->survivors = rpp_malloc(sizeof *l->survivors * ((size_t)capacity + 1));
+    if (l->stacks && l->survivors) return l;
+    rpp_levels_free(l);
+    return NULL;
+}
+
+static void hold_from(const rpp_levels *l, const rpp_stack_table *stacks, uint32_t first)
+{
+    for (uint32_t i = first; i < rpp_stack_table_location_count(stacks); i++) {
+        rpp_frame_names_hold(l->names, rpp_stack_table_location(stacks, i).frame);
+    }
+}
+
+static void let_go(const rpp_levels *l, const rpp_stack_table *stacks)
+{
+    for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
+        rpp_frame_names_let_go(l->names, rpp_stack_table_location(stacks, i).frame);
+    }
+}
+
+void rpp_levels_free(rpp_levels *l)
+{
+    if (!l) return;
+    for (size_t i = 0; i < l->count; i++) rpp_label_set_release(l->births[i].labels);
+    if (l->stacks) let_go(l, l->stacks);
+    rpp_stack_table_free(l->stacks);
+    rpp_free(l->births);
+    rpp_free(l->survivors);
+    rpp_free(l);
+}
+
+/* --- births --- */
+
+void rpp_levels_note(rpp_levels *l, const rpp_sample *sample, const rpp_location *locations)
+{
+    uint64_t weight = sample->alloc_drawn ? sample->alloc_drawn : sample->alloc_objects;
+    uint64_t bytes = sample->alloc_drawn ? sample->alloc_drawn_bytes : sample->alloc_space;
+    uint32_t stack, known = rpp_stack_table_location_count(l->stacks);
+    rpp_status status = l->count < (size_t)l->capacity * BIRTHS_A_PLACE ? RPP_OK : RPP_LIMIT;
+    if (status == RPP_OK) status = rpp_grow((void **)&l->births, &l->room, l->count + 1, sizeof *l->births);
+    if (status == RPP_OK) status = rpp_stack_table_intern(l->stacks, locations, sample->depth, &stack);
+    if (status != RPP_OK || !weight) {
+        rpp_stats_add(RPP_STAT_objects_unwatched, 1);
+        return;
+    }
+    hold_from(l, l->stacks, known);
+    l->births[l->count++] = (birth){
+        .number = sample->watched,
+        .objects = (double)weight,
+        .bytes = (uint32_t)(bytes / weight),
+        .window = sample->window,
+        .stack = stack,
+        .drawn = sample->alloc_drawn > 0,
+        .labels = rpp_label_set_retain(sample->labels),
+    };
+}
+
+void rpp_levels_tell(rpp_levels *l, const rpp_watched *watched, uint64_t boundary_ns)
+{
+    l->survivor_count = watched ? rpp_watched_list(watched, l->survivors, l->capacity) : 0;
+    l->next_birth = watched ? rpp_watched_next_birth(watched) : UINT64_MAX;
+    l->told_ns = boundary_ns;
+}
+
+/* An outcome is known when the window of the birth is over, and its request must not be kept for as long as the object lives. */
+static void settle_labels(birth *b)
+{
+    rpp_label_set *settled;
+    if (!rpp_label_set_outcome(b->labels) || rpp_label_set_settled(b->labels, &settled) != RPP_OK) return;
+    rpp_label_set_release(b->labels);
+    b->labels = settled;
+}
+
+static void scale(rpp_levels *l, uint32_t window, double objects_a_draw)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        birth *b = &l->births[i];
+        if (b->window != window) continue;
+        if (b->drawn) b->objects *= objects_a_draw;
+        b->drawn = false;
+        settle_labels(b);
+    }
+}
+
+/* --- the level --- */
+
+const char *rpp_gcs_text(uint32_t gcs)
+{
+    if (gcs < 2) return gcs ? "1" : "0";
+    if (gcs < 4) return "2-3";
+    if (gcs < 8) return "4-7";
+    if (gcs < 16) return "8-15";
+    return gcs < 64 ? "16-63" : "64+";
+}
+
+/* A reference to the birth's labels, with the age if it is wanted and there is room and memory for it. */
+static rpp_label_set *labels_of(const rpp_levels *l, const birth *b, uint32_t gcs)
+{
+    const char *text = rpp_gcs_text(gcs);
+    const rpp_label age = {RPP_GCS_LABEL, text, sizeof RPP_GCS_LABEL - 1, (uint32_t)strlen(text)};
+    rpp_label_set *aged;
+    if (l->ages && rpp_label_set_merge(b->labels, &age, 1, &aged) == RPP_OK) return aged;
+    return rpp_label_set_retain(b->labels);
+}
+
+static void add_row(const rpp_levels *l, const birth *b, const rpp_survivor *survivor, rpp_profile *profile)
+{
+    rpp_location locations[RPP_MAX_DEPTH + 1];
+    uint32_t depth;
+    const uint32_t *stack = rpp_stack_table_get(l->stacks, b->stack, &depth);
+    for (uint32_t i = 0; i < depth; i++) locations[i] = rpp_stack_table_location(l->stacks, stack[i]);
+    rpp_sample level = {.labels = labels_of(l, b, survivor->gcs), .depth = depth};
+    level.inuse_objects = (uint64_t)llround(ldexp(b->objects, (int)survivor->doublings));
+    level.inuse_space = level.inuse_objects * b->bytes;
+    rpp_profile_add_level(profile, &level, locations);
+    rpp_label_set_release(level.labels);
+}
+
+static int by_birth(const void *a, const void *b)
+{
+    uint64_t one = ((const rpp_survivor *)a)->birth, other = ((const rpp_survivor *)b)->birth;
+    return one < other ? -1 : one > other;
+}
+
+/* Both lists are sorted. Keeps who is alive, and who was born after the boundary. */
+static void meet(rpp_levels *l, rpp_profile *profile)
+{
+    size_t kept = 0, at = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        birth *b = &l->births[i];
+        while (at < l->survivor_count && l->survivors[at].birth < b->number) at++;
+        const rpp_survivor *its = at < l->survivor_count ? &l->survivors[at] : NULL;
+        bool lives = its && its->birth == b->number;
+        if (!lives && b->number < l->next_birth) {
+            rpp_label_set_release(b->labels);
+            continue;
+        }
+        if (lives && its->gcs && profile) add_row(l, b, its, profile);
+        l->births[kept++] = *b;
+    }
+    l->count = kept;
+}
+
+/* Without the stacks of the dead. */
+static void renew_stacks(rpp_levels *l)
+{
+    if (rpp_stack_table_count(l->stacks) < 2 * l->count + MANY_STACKS) return;
+    rpp_stack_table *fresh = new_stacks();
+    uint32_t *ids = rpp_calloc(l->count + 1, sizeof *ids);
+    bool all = fresh && ids;
+    for (size_t i = 0; all && i < l->count; i++) {
+        rpp_location locations[RPP_MAX_DEPTH + 1];
+        uint32_t depth;
+        const uint32_t *stack = rpp_stack_table_get(l->stacks, l->births[i].stack, &depth);
+        for (uint32_t k = 0; k < depth; k++) locations[k] = rpp_stack_table_location(l->stacks, stack[k]);
+        all = rpp_stack_table_intern(fresh, locations, depth, &ids[i]) == RPP_OK;
+    }
+    rpp_stack_table *unwanted = fresh;
+    if (all) {
+        hold_from(l, fresh, 0);
+        let_go(l, l->stacks);
+        for (size_t i = 0; i < l->count; i++) l->births[i].stack = ids[i];
+        unwanted = l->stacks;
+        l->stacks = fresh;
+    }
+    rpp_stack_table_free(unwanted);
+    rpp_free(ids);
+}
+
+void rpp_levels_add(rpp_levels *l, uint32_t window, const rpp_profile_limits *limits, rpp_profile **profile)
+{
+    if (*profile) scale(l, window, rpp_profile_objects_a_draw(*profile));
+    if (!*profile && l->survivor_count) *profile = rpp_profile_new(limits);
+    if (l->survivor_count) qsort(l->survivors, l->survivor_count, sizeof *l->survivors, by_birth);
+    meet(l, *profile);
+    renew_stacks(l);
+    if (*profile) rpp_profile_set_level_ns(*profile, l->told_ns);
+    l->survivor_count = 0;
+}
+
+size_t rpp_levels_births(const rpp_levels *l)
+{
+    return l->count;
+}
