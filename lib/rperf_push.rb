@@ -155,8 +155,8 @@ module RperfPush
     # It ends with the process; data that {stop} has not returned by then is dropped.
     #
     # @param frequency [Integer] Hz, 1..10,000
-    # @param mode [Symbol, Array<Symbol>] :cpu, :wall, :alloc (also called :object), :contention, :custom, or several: the weight is the
-    #   first of them, in this order, and the others are under :values. Allocations are :alloc_objects and :alloc_space
+    # @param mode [Symbol, Array<Symbol>] :cpu, :wall, :alloc (also called :object), :heap, :contention, :custom, or several: the weight is
+    #   the first of them, in this order, and the others are under :values. Allocations are :alloc_objects and :alloc_space
     # @param alloc_interval [Integer, nil] each how many-th allocation is captured; 1: each one. nil: some, at random, and the VM's counter
     #   is shared out over them
     # @param class_labels [Boolean] the class of allocated objects is a label, `class`, instead of the leaf frame

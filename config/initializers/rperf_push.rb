@@ -38,7 +38,7 @@ RperfPush.configure do |config| # rubocop:disable Style/SymbolProc -- to be fill
 
   # --- sampling ---
 
-  # CPU time, wall time, allocations (:alloc), :contention, :custom, or several of them in one run
+  # CPU time, wall time, allocations (:alloc), live objects (:heap), :contention, :custom, or several of them in one run
   # config.mode = [:cpu, :wall]
 
   # Samples per second for each busy thread, 1 to 1000

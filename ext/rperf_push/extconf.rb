@@ -51,6 +51,8 @@ have_library("rt", "timer_create", "time.h") # before glibc 2.34, timers had a l
   "rb_profile_thread_frames" => "ruby/debug.h",
   "rb_internal_thread_specific_key_create" => "ruby/thread.h",
   "rb_ext_ractor_safe" => "ruby.h",
+  "rb_obj_gc_flags" => [], # exported for objspace; no public header declares them
+  "rb_gc_object_metadata" => [],
   "timer_create" => %w[signal.h time.h],
   "pthread_getcpuclockid" => %w[pthread.h time.h],
   "pthread_condattr_setclock" => %w[pthread.h time.h],

@@ -16,6 +16,7 @@
 typedef struct rb_rpp_alloc_terms {
     bool wanted;
     uint32_t interval; /* each n-th object; 0: at random, and shared out */
+    bool heap;         /* those that are captured are watched (rb_heap.h) */
 } rb_rpp_alloc_terms;
 
 /* Of all Ractors, since the process began. */

@@ -8,6 +8,7 @@
 #include "core/base/stats.h"
 #include "rb_capture.h"
 #include "rb_frames.h"
+#include "rb_heap.h"
 #include "rb_hooks.h"
 #include "rb_labels.h"
 #include "rb_outlets.h"
@@ -74,10 +75,12 @@ static bool push(rb_rpp_outlet outlet, const rb_rpp_thread *t, const rpp_sample 
     return status == RPP_OK;
 }
 
-/* False: a session found no room for it. */
-static bool push_to_all(const rb_rpp_thread *t, uint32_t depth, uint64_t bytes, bool is_drawn, bool is_nth)
+/* False: a session found no room for it. *known: some session knows the birth. */
+static bool push_to_all(const rb_rpp_thread *t, uint32_t depth, uint64_t bytes, uint64_t birth, bool is_drawn,
+                        bool is_nth, bool *known)
 {
     bool all = true;
+    *known = false;
     for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
         const rb_rpp_alloc_terms *terms = rb_rpp_alloc_counted(outlet);
         bool one_by_one = terms && terms->interval;
@@ -90,7 +93,10 @@ static bool push_to_all(const rb_rpp_thread *t, uint32_t depth, uint64_t bytes, 
             sample.alloc_drawn = draw_every;
             sample.alloc_drawn_bytes = draw_every * bytes;
         }
-        all &= push(outlet, t, &sample, one_by_one ? TRIES_FOR_ROOM : 1);
+        if (rb_rpp_heap_is_wanted(outlet)) sample.watched = birth;
+        bool pushed = push(outlet, t, &sample, one_by_one ? TRIES_FOR_ROOM : 1);
+        *known |= pushed && sample.watched;
+        all &= pushed;
     }
     return all;
 }
@@ -103,7 +109,10 @@ static bool capture(rb_rpp_thread *t, VALUE object, bool is_drawn, bool is_nth)
     t->interrupted = true; /* the VM may be half-way through a change of its stack */
     bool found = find_stack(t, object, &depth);
     t->interrupted = false;
-    bool taken = found && push_to_all(t, depth, rb_gc_obj_slot_size(object), is_drawn, is_nth);
+    uint64_t birth = found ? rb_rpp_heap_choose() : 0;
+    bool known = false;
+    bool taken = found && push_to_all(t, depth, rb_gc_obj_slot_size(object), birth, is_drawn, is_nth, &known);
+    if (known) rb_rpp_heap_watch(object, birth);
     rb_rpp_capture_end(t, began);
     return taken;
 }
@@ -206,6 +215,7 @@ void rb_rpp_allocs_follow(void)
     uint32_t interval = shortest_interval();
     set_drawing(drawing);
     set_nth(interval);
+    if (other_ractors()) rb_rpp_heap_give_up();
     bool hooked = (drawing || interval) && !other_ractors();
     if (hooked != is_hooked) {
         is_hooked = hooked;
@@ -233,6 +243,12 @@ static void choose_who_watches(void)
 void rb_rpp_allocs_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms)
 {
     rb_rpp_alloc_counts_attach(outlet, terms);
+    if (terms->heap) rb_rpp_heap_attach(outlet, rb_rpp_watched_max(terms->interval));
+}
+
+void rb_rpp_allocs_detach(rb_rpp_outlet outlet)
+{
+    rb_rpp_heap_detach(outlet);
 }
 
 void rb_rpp_allocs_resume(rb_rpp_outlet outlet)
@@ -254,6 +270,7 @@ void rb_rpp_allocs_pause(rb_rpp_outlet outlet)
 void rb_rpp_allocs_forget_after_fork(void)
 {
     rb_rpp_alloc_counts_forget_after_fork();
+    rb_rpp_heap_forget();
     left_drawn = left_nth = NEVER;
     nth = 0;
 }
@@ -262,6 +279,7 @@ void rb_rpp_allocs_init(void)
 {
     random_state = rpp_random_seed();
     rb_rpp_alloc_counts_init();
+    rb_rpp_heap_init();
     hook = rb_tracepoint_new(Qnil, RUBY_INTERNAL_EVENT_NEWOBJ, on_new_object, NULL);
     rb_gc_register_mark_object(hook);
 }

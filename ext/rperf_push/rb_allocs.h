@@ -10,6 +10,8 @@
  * The new object is not complete: only its type, class and slot are read. A class becomes the leaf frame of the stack; what the VM
  * creates for itself has none and is (internal).
  *
+ * For mode heap, the objects that are captured are watched, too (rb_heap.h).
+ *
  * With other Ractors nothing is switched: Ruby loses events of other Ractors when a tracepoint changes. The counters go on, so the
  * objects are then without a stack.
  *
@@ -32,6 +34,8 @@ extern const rpp_moments rb_rpp_allocs_moments;
 
 /* Before the outlet is switched on for the first time. */
 void rb_rpp_allocs_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms);
+/* After the outlet was switched off for the last time. */
+void rb_rpp_allocs_detach(rb_rpp_outlet outlet);
 /* After the outlet was switched on, before it is switched off: its objects are counted in between. */
 void rb_rpp_allocs_resume(rb_rpp_outlet outlet);
 void rb_rpp_allocs_pause(rb_rpp_outlet outlet);

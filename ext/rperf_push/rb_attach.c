@@ -13,6 +13,7 @@
 #include "core/delivery/window_encoder.h"
 #include "core/profile/pipeline.h"
 #include "rb_frames.h"
+#include "rb_heap.h"
 #include "rb_hooks.h"
 #include "rb_outlets.h"
 #include "rb_rotation.h"
@@ -260,6 +261,8 @@ static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbo
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
         .keeps_pace = true, /* the peer shows so many a second */
+        .watched_max = w->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_watched_max(0) : 0,
+        .ages = true,
     };
     a->outlet = outlet;
     a->mode = w->mode;
@@ -289,6 +292,10 @@ rpp_status rb_rpp_attach_open(const rpp_control_request *request, rpp_control_ou
                  "record takes frequency=1..10000 mode=%s|%s interval_ms=50..60000 lines=0|1 gzip=0|1 "
                  "engine=auto|signal|safepoint",
                  rpp_mode_text(RPP_MODE_ALL, "|", each), rpp_mode_text(RPP_MODE_ALL, ",", together));
+        return RPP_INVALID;
+    }
+    if ((w.mode & RPP_MODE_INUSE_OBJECTS) && rb_rpp_heap_why_not()) {
+        snprintf(why, RPP_CONTROL_WHY_MAX, "%s", rb_rpp_heap_why_not());
         return RPP_INVALID;
     }
     while (free_one < ATTACHED_MAX && atomic_load(&attached[free_one])) free_one++;

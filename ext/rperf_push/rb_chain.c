@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "rb_frames.h"
+#include "rb_heap.h"
 #include "rb_look.h"
 #include "rb_sampler.h"
 
@@ -52,6 +53,7 @@ static rpp_pipeline *new_pipeline(rb_rpp_chain *c)
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
         .class_labels = c->settings->class_labels,
+        .watched_max = c->settings->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_watched_max(0) : 0,
         .tells_silence = true,
         .seen = rb_rpp_look_whereabouts(),
     };

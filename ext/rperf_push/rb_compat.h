@@ -30,6 +30,46 @@
 #define RB_RPP_HAVE_THREAD_TIMERS 0
 #endif
 
+/* What the VM says of an object when marking has ended: 3.3 and 3.4 list flags, 4.0 lists pairs. */
+#define RB_RPP_MARKED        1u
+#define RB_RPP_UNCOLLECTIBLE 2u /* no minor GC frees it */
+#if defined(HAVE_RB_GC_OBJECT_METADATA)
+#define RB_RPP_TELLS_MARKS 1
+struct rb_gc_object_metadata_entry {
+    ID name;
+    VALUE val;
+};
+struct rb_gc_object_metadata_entry *rb_gc_object_metadata(VALUE object);
+
+static inline unsigned rb_rpp_marks_of(VALUE object, ID marked, ID uncollectible)
+{
+    unsigned marks = 0;
+    for (const struct rb_gc_object_metadata_entry *e = rb_gc_object_metadata(object); e->name; e++) {
+        marks |= e->name == marked ? RB_RPP_MARKED : e->name == uncollectible ? RB_RPP_UNCOLLECTIBLE : 0;
+    }
+    return marks;
+}
+#elif defined(HAVE_RB_OBJ_GC_FLAGS)
+#define RB_RPP_TELLS_MARKS 1
+size_t rb_obj_gc_flags(VALUE object, ID *flags, size_t max);
+
+static inline unsigned rb_rpp_marks_of(VALUE object, ID marked, ID uncollectible)
+{
+    ID flags[16];
+    unsigned marks = 0;
+    for (size_t i = rb_obj_gc_flags(object, flags, sizeof flags / sizeof *flags); i > 0; i--) {
+        marks |= flags[i - 1] == marked ? RB_RPP_MARKED : flags[i - 1] == uncollectible ? RB_RPP_UNCOLLECTIBLE : 0;
+    }
+    return marks;
+}
+#else
+#define RB_RPP_TELLS_MARKS 0
+static inline unsigned rb_rpp_marks_of(VALUE object, ID marked, ID uncollectible)
+{
+    return 0;
+}
+#endif
+
 /* The full version, such as "3.4.5"; headers have only the API version. */
 extern const char ruby_version[];
 

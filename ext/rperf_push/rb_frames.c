@@ -351,7 +351,11 @@ static void sweep_some(void)
     for (uint32_t looks = 0; looks < LOOKS_AT_ONCE && sweep.left; looks++, sweep.left--) {
         if (sweep.next_id >= rpp_frame_names_end(names)) sweep.next_id = RPP_FRAME_FIRST;
         const VALUE *old = old_slot(sweep.next_id++);
-        if (old && *old) drop_if_unseen(*old);
+        if (old && *old) {
+            drop_if_unseen(*old);
+        } else {
+            rpp_frame_names_collect(names, sweep.next_id - 1);
+        }
     }
     set_changing(false);
 }
@@ -392,6 +396,7 @@ unsigned rb_rpp_frames_readers(void)
 void rb_rpp_frames_forget_after_fork(void)
 {
     atomic_store(&readers, 0);
+    rpp_frame_names_forget_holds(names);
 }
 
 void rb_rpp_frames_next_window(void)

@@ -7,6 +7,7 @@
 #include "core/base/stats.h"
 #include "rb_births.h"
 #include "rb_call_states.h"
+#include "rb_heap.h"
 #include "rb_labels.h"
 #include "rb_lull.h"
 #include "rb_outlets.h"
@@ -338,6 +339,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_trigger_gc_entered();
     if (event == RUBY_INTERNAL_EVENT_GC_EXIT) rb_rpp_testing_gc_left();
+    if (event == RUBY_INTERNAL_EVENT_GC_END_MARK) rb_rpp_heap_marked();
     phase = gc_phase(event, phase);
     rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
     if (t && !t->ended && rb_rpp_call_states_are_on())
@@ -389,6 +391,7 @@ void rb_rpp_hooks_know_current(void)
 
 void rb_rpp_hooks_leave_vm(void)
 {
+    rb_rpp_heap_forget();
     if (gc_hook) rb_tracepoint_disable(gc_hook);
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/alloc.h"
 #include "core/profile/pipeline.h"
 #include "rb_demand.h"
+#include "rb_heap.h"
 #include "rb_life.h"
 #include "rb_outlets.h"
 #include "rb_recorder.h"
@@ -106,11 +107,15 @@ static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency,
                           VALUE defer, VALUE engine, VALUE alloc_interval, VALUE class_labels, VALUE directory,
                           VALUE inherit)
 {
+    bool heap = NUM2UINT(mode) & RPP_MODE_INUSE_OBJECTS;
+    const char *why_not = heap ? rb_rpp_heap_why_not() : NULL;
+    if (why_not) rb_raise(rb_eArgError, "%s", why_not);
     rb_rpp_terms terms = {
         .shape = {.mode = NUM2UINT(mode),
                   .lines = RTEST(lines),
                   .separate = !RTEST(aggregate),
-                  .class_labels = RTEST(class_labels)},
+                  .class_labels = RTEST(class_labels),
+                  .watched_max = heap ? rb_rpp_watched_max(NUM2UINT(alloc_interval)) : 0},
         .frequency = NUM2UINT(frequency),
         .engine = (rpp_engine_kind)NUM2INT(engine),
         .alloc_interval = NUM2UINT(alloc_interval),

@@ -52,6 +52,7 @@ static VALUE set_id_of(const builder *b, const rpp_row *row)
 
 static VALUE seq_of(const builder *b, uint32_t thread_seq)
 {
+    if (!thread_seq) return INT2FIX(0); /* no particular thread */
     VALUE key = UINT2NUM(thread_seq), known = rb_hash_aref(b->seqs, key);
     if (!NIL_P(known)) return known;
     VALUE seq = SIZET2NUM(RHASH_SIZE(b->seqs) + 1);

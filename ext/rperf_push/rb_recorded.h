@@ -13,10 +13,11 @@
 #include "core/profile/recording.h"
 
 typedef struct rb_rpp_shape {
-    unsigned mode;     /* RPP_MODE_*: the first is the weight, the others go under :values */
-    bool lines;        /* frames are [path, label, line] */
-    bool separate;     /* :raw_samples beside :aggregated_samples */
-    bool class_labels; /* classes of allocated objects are labels, not frames */
+    unsigned mode;        /* RPP_MODE_*: the first is the weight, the others go under :values */
+    bool lines;           /* frames are [path, label, line] */
+    bool separate;        /* :raw_samples beside :aggregated_samples */
+    bool class_labels;    /* classes of allocated objects are labels, not frames */
+    uint32_t watched_max; /* objects that are watched for levels; 0: no levels */
 } rb_rpp_shape;
 
 /* Adds unique_frames, unique_stacks, detected_thread_count, sampling_count, aggregated_samples, label_sets (and raw_samples,

@@ -127,6 +127,8 @@ rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequen
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
         .class_labels = shape->class_labels,
+        .watched_max = shape->watched_max,
+        .ages = true,
     };
     options.limits.separate_rows = shape->separate;
     r->recording = rpp_recording_new(shape->separate);

@@ -6,6 +6,7 @@
 #include "rb_alloc_counts.h"
 #include "rb_births.h"
 #include "rb_frames.h"
+#include "rb_heap.h"
 #include "rb_outlets.h"
 #include "rb_push.h"
 #include "rb_walk.h"
@@ -127,6 +128,7 @@ static bool begin_rotation(rb_rpp_outlet outlet)
     bool begun = rpp_pipeline_begin_rotation(pipeline, rpp_monotonic_ns()) == RPP_OK;
     if (begun) {
         rb_rpp_alloc_counts_cut(outlet);
+        rb_rpp_heap_cut(outlet);
         rb_rpp_capturing.cut_ns = rpp_pipeline_boundary_ns(pipeline);
         atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
     }

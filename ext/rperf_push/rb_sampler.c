@@ -233,7 +233,9 @@ static void resume_at(rb_rpp_outlet outlet, uint64_t now)
 
 void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
 {
-    if (options->engine != RPP_ENGINE_SAFEPOINT || options->mode & RPP_MODE_ALLOC_OBJECTS) rb_rpp_walk_prove();
+    if (options->engine != RPP_ENGINE_SAFEPOINT || options->mode & (RPP_MODE_ALLOC_OBJECTS | RPP_MODE_INUSE_OBJECTS)) {
+        rb_rpp_walk_prove();
+    }
     if (!paused) rb_rpp_sampler_follow_threads();
 }
 
@@ -257,7 +259,9 @@ void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused)
 {
-    const rb_rpp_alloc_terms allocations = {options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval};
+    bool heap = options->mode & RPP_MODE_INUSE_OBJECTS;
+    const rb_rpp_alloc_terms allocations = {heap || options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval,
+                                            heap};
     if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* another thread is stopping it */
     end_lull();
     bool first = !rb_rpp_outlets_any();
@@ -281,6 +285,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
 void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
 {
     rb_rpp_sampler_pause(outlet);
+    rb_rpp_allocs_detach(outlet);
     rb_rpp_outlet_set_pipeline(outlet, NULL);
     if (rb_rpp_outlets_any()) {
         combine_options();

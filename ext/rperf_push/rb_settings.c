@@ -5,6 +5,7 @@
 
 #include "core/base/quote.h"
 #include "core/settings/options.h"
+#include "rb_heap.h"
 
 typedef struct reader {
     rpp_settings *settings;
@@ -202,6 +203,8 @@ static VALUE read_all(VALUE argument)
     rb_hash_foreach(r->texts, read_environment, argument);
     rb_hash_foreach(r->options, read_option, argument);
     check(rpp_settings_check(r->settings, r->mistakes));
+    const char *why_not = r->settings->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_heap_why_not() : NULL;
+    if (why_not) check(rpp_mistakes_add(r->mistakes, "%s", why_not));
     return Qnil;
 }
 

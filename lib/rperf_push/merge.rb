@@ -3,7 +3,8 @@
 require_relative "values"
 
 module RperfPush
-  # Merges profiles: sums equal stacks with equal labels, unites equal label sets, and keeps threads separate.
+  # Merges profiles: sums equal stacks with equal labels, unites equal label sets, and keeps threads separate. Of a level, the latest part
+  # of each process counts.
   class Merge
     SUMS = %i[trigger_count sampling_count sampling_time_ns user_ns sys_ns].freeze
 
@@ -20,7 +21,7 @@ module RperfPush
       sets = Values.label_sets(data).map { |set| id_of(set.transform_keys(&:to_sym).merge(labels)) }
       seqs = []
       samples.each { |sample| seqs[sample[2] || 0] ||= thread_of(process, sample[2] || 0) }
-      @parts << [data, samples, sets, seqs]
+      @parts << [data, samples, sets, seqs, process]
       self
     end
 
@@ -29,7 +30,8 @@ module RperfPush
     # @raise [ArgumentError] when there is nothing, or what is measured differs
     def data(raw: false)
       names = common_names
-      samples, columns, unique_stacks = Native.sum_samples(@parts.map { |part| input(part, names) }, names.size)
+      latest = (names & Values::LEVELS).to_h { |level| [level, latest_of(level)] }
+      samples, columns, unique_stacks = Native.sum_samples(@parts.map { |part| input(part, names, latest) }, names.size)
       head.merge(aggregated_samples: samples, label_sets: @label_sets.keys, unique_stacks:, **others(names, columns))
           .merge(raw ? raw(names.drop(1)) : {})
     end
@@ -52,10 +54,25 @@ module RperfPush
       lists.flatten.uniq
     end
 
-    def input((data, samples, sets, seqs), names)
+    def input(part, names, latest)
+      data, samples, sets, seqs = part
       known = Values.names(data)
-      [samples, names.map { |name| known.include?(name) ? Values.column(data, name) : false }, sets, seqs]
+      columns = names.map do |name|
+        next false unless known.include?(name)
+
+        latest.key?(name) && !latest[name].include?(part) ? Array.new(samples.size, 0) : Values.column(data, name)
+      end
+      [samples, columns, sets, seqs]
     end
+
+    # A part of a window may have none: those do not count.
+    def latest_of(level)
+      having = @parts.select { |data,| Values.names(data).include?(level) && any?(data, level) }
+      latest = having.group_by(&:last).each_value.map { |parts| parts.max_by.with_index { |part, at| [part[0][:start_time_ns].to_i, at] } }
+      Set.new.compare_by_identity.merge(latest)
+    end
+
+    def any?(data, name) = (Values.column(data, name) || Values.samples(data).map { |sample| sample[1] }).any?(&:positive?)
 
     def others(names, columns)
       units = @parts.map { |data,| data[:units] }.compact.reduce({}, :merge)

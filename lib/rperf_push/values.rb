@@ -4,7 +4,8 @@ module RperfPush
   # The values of a data Hash's samples: first the weight, then those under :values.
   module Values
     NANOSECONDS = "nanoseconds"
-    WEIGHTS = { alloc: :alloc_objects, contention: :contentions }.freeze # of a mode that has several values
+    LEVELS = %i[inuse_objects inuse_space].freeze # how much there is at the end: windows of a process do not add up
+    WEIGHTS = { alloc: :alloc_objects, heap: :inuse_objects, contention: :contentions }.freeze # of a mode that has several values
 
     module_function
 

@@ -25,7 +25,8 @@ module RperfPush
           Option.new(long: "interval", argument: "SECONDS", key: :interval, default: "1",
                      text: "the length of what is shown, 0.05 to 5 (default: 1)"),
           Option.new(long: "value", argument: "NAME", key: :value, default: "cpu",
-                     text: "cpu, wall, alloc_objects, alloc_space, contentions, delay, or what the program counts (default: cpu)"),
+                     text: "cpu, wall, alloc_objects, alloc_space, inuse_objects, inuse_space, contentions, delay, or what " \
+                           "the program counts (default: cpu)"),
           Option.new(long: "by", argument: "KEY", key: :by, text: "the values of a label, such as endpoint, instead of methods"),
           Option.new(long: "filter", argument: "TEXT", key: :filter, text: "only rows with TEXT in them"),
           Option.new(long: "count", argument: "N", key: :count, takes: Integer, text: "end after N windows"),
@@ -46,7 +47,7 @@ module RperfPush
           Option.new(short: "s", long: "seconds", argument: "N", key: :seconds, default: "30",
                      text: "how long; Ctrl-C ends it earlier (default: 30)"),
           Option.new(short: "m", long: "mode", argument: "MODE", key: :mode,
-                     text: "cpu, wall, alloc, contention, custom, or several (default: cpu,wall; with --trace: wall)"),
+                     text: "cpu, wall, alloc, heap, contention, custom, or several (default: cpu,wall; with --trace: wall)"),
           FREQUENCY,
           Option.new(long: "engine", argument: "ENGINE", key: :engine, default: "auto", choices: %w[auto signal safepoint],
                      text: "auto, signal or safepoint; where the process is profiled already, its engine is taken"),

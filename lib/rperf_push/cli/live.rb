@@ -10,7 +10,7 @@ module RperfPush
     # rperf-push live: the page, growing while processes run. A session on demand in each of them, for as long as the command runs.
     class Live
       STATE = "view=tree&value=wall" # a thread that waits has no CPU time to be seen by
-      MODES = "cpu,wall,alloc" # the page switches between their values
+      MODES = "cpu,wall,alloc,heap" # the page switches between their values
       LOOK_AGAIN = 2 # seconds, for further processes of a service
 
       def help = "usage: rperf-push live [OPTIONS] [PID...] [--service NAME]\n#{Options.help("live")}"

@@ -26,7 +26,7 @@ module RperfPush
         Option.new(long: "label", argument: "KEY=VALUE", key: :label, takes: Array,
                    text: "a label of the whole run, into the file's meta (repeatable)"),
         Option.new(long: "alloc-interval", argument: "N", key: :alloc_interval, takes: Integer,
-                   text: "with mode alloc: capture each N-th allocation (default: some, at random)"),
+                   text: "with mode alloc or heap: capture each N-th allocation (default: some, at random)"),
         Option.new(long: "class-labels", key: :class_labels, text: "with mode alloc: classes as the label `class` instead of frames"),
         Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers"),
         Option.new(long: "no-inherit", key: :inherit, default: true, text: "leave the children of the command alone"),
@@ -54,7 +54,7 @@ module RperfPush
 
       MODE = lambda do |default|
         Option.new(short: "m", long: "mode", argument: "MODE", key: :mode, default:,
-                   text: "cpu, wall, alloc, contention, custom, or several as cpu,wall (default: #{default})")
+                   text: "cpu, wall, alloc, heap, contention, custom, or several as cpu,wall (default: #{default})")
       end
       STAT = [OUTPUT, MODE.call("wall"), *COMMON].freeze
 

@@ -7,6 +7,7 @@ module RperfPush
   module CLI
     # Reads files, and folders of files, as one profile.
     module Profiles
+      OF_A_PROCESS = /\d{8}T\d{6}\.\d{3}Z-(\d+)-\d+\.pb\.gz\z/
       NAMES = "*.{json,json.gz,pb,pb.gz,pprof,collapsed}"
 
       module_function
@@ -16,10 +17,10 @@ module RperfPush
         files = files(name, paths)
         # What is read is kept: to look for garbage in between would only cost time.
         GC.disable
-        profiles = files.map { |file| Formats.load(file) }
-        return profiles.first if profiles.size == 1
+        profiles = files.map { |file| [file, Formats.load(file)] }
+        return profiles.first.last if profiles.size == 1
 
-        profiles.each_with_object(Merge.new) { |data, merge| merge.add(data) }.data
+        profiles.each_with_object(Merge.new) { |(file, data), merge| merge.add(data, process: process_of(file)) }.data
       rescue FormatError, ArgumentError => e
         raise Mistake, "#{name}: #{e.message}"
       ensure
@@ -28,6 +29,9 @@ module RperfPush
 
       # @return [Array<String>] folders replaced by the profiles in them
       def files(name, paths) = paths.flat_map { |path| File.directory?(path) ? in_folder(name, path) : [path] }
+
+      # Windows that the directory backend wrote tell by their names whose they are.
+      def process_of(file) = File.basename(file)[OF_A_PROCESS, 1] || Object.new
 
       def in_folder(name, path)
         files = Dir.glob(NAMES, base: path).sort.map { |file| File.join(path, file) }
@@ -48,7 +52,7 @@ module RperfPush
       rescue SystemCallError => e
         raise Mistake, "#{name}: #{output}: #{CLI.reason(e)}"
       end
-      private_class_method :in_folder
+      private_class_method :in_folder, :process_of
     end
   end
 end

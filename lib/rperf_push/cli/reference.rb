@@ -12,6 +12,7 @@ module RperfPush
           cpu         CPU time of each thread. It shows computing, but not waiting.
           wall        elapsed time of each thread. It also shows waiting: I/O, sleep, locks, the GVL.
           alloc       objects that are created, by stack and class: alloc_objects, and alloc_space in bytes.
+          heap        those of them that are still alive: inuse_objects, and inuse_space in bytes.
           contention  how often and how long threads wait for each other: contentions, and delay.
           custom      only what the program counts itself (RperfPush.sample), which is in all modes.
           cpu,wall    both in one run: the weight is cpu, wall is a second value (report --value wall).
@@ -27,15 +28,14 @@ module RperfPush
           .json.gz, .json    the native format: everything, for report, diff and RperfPush.load
           .pb.gz, .pb        pprof: go tool pprof, speedscope, Pyroscope, Parca
           .collapsed         root;...;leaf nanoseconds (or what the first line says): flamegraph.pl, speedscope; without labels
-          .txt               the text report
-          Any other extension means pprof. Readers look at a file's content, not at its name.
+          .txt               the text report; any other extension means pprof. Readers look at content, not at names.
         TEXT
         "WHAT TO DO" => <<~TEXT,
           High CPU           record -m cpu, then report: the flat table names the functions that compute.
           Slow requests      record -m wall, then report --by-label %GVL. Mostly blocked: the cumulative table names the
                              functions that do I/O. Mostly wait: threads wait for the GVL; hold it less, or use more processes.
           GC pressure        report --by-label %GC. Much mark: many live objects. Much sweep: many short-lived objects:
-                             record -m alloc names who creates them. stat counts collections and objects.
+                             record -m alloc names who creates them, -m heap what stays. stat counts collections.
           Slow with threads  stat: see the row GVL wait. Then report --collapsed --synthetic-frames.
           Flat time is a function's own time; cumulative time includes the functions that it calls.
         TEXT

@@ -12,10 +12,10 @@ module RperfPush
     #
     # Plain ANSI, no library: a table that is drawn anew needs four of its codes, which every terminal at the other end of an ssh has.
     class Top
-      VALUES = { "c" => :cpu, "w" => :wall, "a" => :alloc_objects }.freeze
+      VALUES = { "c" => :cpu, "w" => :wall, "a" => :alloc_objects, "h" => :inuse_objects }.freeze
       COMMANDS = { "b" => :next_grouping, "v" => :next_value, "t" => :toggle_order, "f" => :toggle_freeze, " " => :toggle_freeze,
                    "/" => :begin_typing }.freeze
-      MODES = "cpu,wall,alloc,contention" # what is captured in any case
+      MODES = "cpu,wall,alloc,heap,contention" # what is captured in any case
 
       def help = "usage: rperf-push top [OPTIONS] PID\n#{Options.help("top")}"
 

@@ -7,6 +7,10 @@ export interface ValueType {
   name: string;
   unit: string;
 }
+/** How much there is at the end of a window: windows of a process do not add up. */
+export function isLevel({ name }: ValueType): boolean {
+  return name === "inuse_objects" || name === "inuse_space";
+}
 /** A Map, as a label may be called like a method of every object. */
 export type Labels = ReadonlyMap<string, string>;
 export type Side = "base" | "target" | "";

@@ -1,6 +1,7 @@
 import { callTree, type CallTree, type Question } from "../data/call_tree";
 import { functions } from "../data/functions";
 import { GrowingProfile, handedOver } from "../data/growing_profile";
+import { keepLatestLevels } from "../data/levels";
 import type { Profile } from "../data/profile";
 import { isLarge, type Answer, type Order } from "../data/reading";
 import { sandwich } from "../data/sandwich";
@@ -40,6 +41,7 @@ async function add({ bytes, name, side }: Extract<Order, { bytes: Uint8Array }>)
 
 function end(): void {
   const began = performance.now();
+  keepLatestLevels(profile);
   const { profile: whole, buffers } = handedOver(profile);
   try {
     if (isLarge(whole)) kept = copied(whole);
