@@ -4,10 +4,12 @@ module Shop
   # What is for sale, and how it is found.
   class Catalog
     PAGE_SIZE = 24
+    LEAKS = ENV["SHOP_LEAK"] == "1"
 
     def initialize(database, stock)
       @database = database
       @stock = stock
+      @found = {}
     end
 
     def page(number)
@@ -43,10 +45,17 @@ module Shop
       words = text.downcase.scan(/\w+/).first(5)
       return [] if words.empty?
 
-      rank(candidates(words), words).first(PAGE_SIZE)
+      found = rank(candidates(words), words).first(PAGE_SIZE)
+      remember(text, found) if LEAKS
+      found
     end
 
     private
+
+    # For those who ask again. With the time in the key nobody ever finds it, and nothing ever ends it: a leak, with SHOP_LEAK=1.
+    def remember(text, found)
+      @found[[text, Time.now]] = found
+    end
 
     def candidates(words)
       clause = words.map { "(lower(name) LIKE ? OR lower(description) LIKE ?)" }.join(" OR ")

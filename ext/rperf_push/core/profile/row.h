@@ -25,7 +25,7 @@ typedef struct rpp_row {
 /* Its leaf may be a class, where no time is spent. */
 static inline bool rpp_row_is_of_objects(const rpp_row *row)
 {
-    return row->alloc_drawn || row->alloc_objects;
+    return row->alloc_drawn || row->alloc_objects || row->inuse_objects;
 }
 
 #endif
