@@ -33,8 +33,8 @@ RSpec.describe "A wrong configuration" do
     "backend = :parca; config.directory = 'x'" =>
       "directory must come with backend directory, or without a backend, got backend parca",
     "engine = :fast" => 'engine must be one of auto, signal, safepoint, got "fast"',
-    "mode = :gpu" => 'mode must be cpu, wall, alloc, contention, custom, or several as cpu,wall,alloc,contention,custom, got "gpu"',
-    "mode = []" => "mode must be cpu, wall, alloc, contention, custom, or several as cpu,wall,alloc,contention,custom, got nothing",
+    "mode = :gpu" => 'mode must be cpu, wall, alloc, heap, contention, custom, or several as cpu,wall,alloc,heap,contention,custom, got "gpu"',
+    "mode = []" => "mode must be cpu, wall, alloc, heap, contention, custom, or several as cpu,wall,alloc,heap,contention,custom, got nothing",
     "upload_interval = 0" => "upload_interval must be a number of seconds above 0 and at most 86400, got 0",
     "upload_interval = '10s'" => 'upload_interval must be a number of seconds above 0 and at most 86400, got "10s"',
     "upload_timeout = Float::INFINITY" => /\Aupload_timeout must be a number of seconds above 0 and at most 86400/,

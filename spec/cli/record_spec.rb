@@ -144,7 +144,7 @@ RSpec.describe "rperf-push record" do
     ran = program("ran", "File.write('#{tmpdir}/ran', '')")
     expect(record(ran, output: "#{tmpdir}/none/p.json").to_a).to eq(["", "rperf-push: record: #{tmpdir}/none/p.json: No such file or directory\n", 1])
     expect(record(ran, output: tmpdir).to_a).to eq(["", "rperf-push: record: #{tmpdir}: is a directory\n", 1])
-    expect(record("-m", "heap", ran).to_a).to eq(["", "rperf-push: record: mode must be cpu, wall, alloc, contention, custom or several as cpu,wall,alloc,contention,custom, got heap\n", 1])
+    expect(record("-m", "gpu", ran).to_a).to eq(["", "rperf-push: record: mode must be cpu, wall, alloc, heap, contention, custom or several as cpu,wall,alloc,heap,contention,custom, got gpu\n", 1])
     expect(record("-f", "0", ran).to_a).to eq(["", "rperf-push: record: frequency must be from 1 to 10000, got 0\n", 1])
     expect(record("--format", "xml", ran).to_a).to eq(["", "rperf-push: record: invalid argument: --format xml\n", 1])
     expect(record("--label", "x", ran).to_a).to eq(["", "rperf-push: record: a label must be KEY=VALUE, got x\n", 1])
