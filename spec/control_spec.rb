@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "pty"
 require "rperf_push"
 require "rperf_push/control_client"
 require_relative "support/held_port"
@@ -21,6 +22,8 @@ RSpec.describe "the control socket" do
   end
 
   def command(*arguments) = rperf_push(*arguments, env: { "RPERF_PUSH_CONTROL_SOCKET" => sockets })
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def stacks(program) = client_of(program).ask("stacks")
   def client_of(program) = RperfPush::ControlClient.new(socket_of(program))
@@ -350,6 +353,26 @@ RSpec.describe "the control socket" do
       expect(command("attach", program.pid.to_s, "--trace", "--only", "ä" * 60).err).to include("a pattern of methods is empty, or too long")
     end
 
+    it "pauses and resumes a trace by a key" do
+      program = listening(BUSY)
+      expect { client_of(program).ask("pause") }.to raise_error(RperfPush::ControlClient::Refused, "no calls are traced from outside")
+      path = "#{tmpdir}/calls.json"
+      env = { **CommandLine.silence, "RPERF_PUSH_CONTROL_SOCKET" => sockets }
+      began = now
+      PTY.spawn(env, RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE, *%W[attach #{program.pid} --trace --seconds 600 -o #{path}]) do |output, input, pid|
+        said = +""
+        hears = ->(text) { wait_until(text) { (said << (output.read_nonblock(4096, exception: false) || "").to_s).include?(text) } }
+        { nil => "p pauses and goes on", "p" => "paused: p goes on" }.each { |key, answer| input.write(key.to_s).then { hears.call(answer) } }
+        sleep 3
+        input.write("p")
+        hears.call("rperf-push: goes on")
+        input.write("\x03")
+        hears.call("wrote #{path}")
+        Process.wait(pid)
+      end
+      expect(RperfPush.load(path)[:tree].duration_ns / 1e9).to be < now - began - 2.5
+    end
+
     it "traces for one at a time, and ends where the peer goes" do
       program = listening(BUSY)
       client = client_of(program)
@@ -419,7 +442,7 @@ RSpec.describe "the control socket" do
     it "says what it does not understand before anything begins" do
       expect(command("attach").err).to eq("rperf-push: attach needs the pid of a process; rperf-push ps lists them\n")
       expect(command("attach", "1x").err).to eq("rperf-push: attach: \"1x\" is no pid\n")
-      expect(command("attach", "-m", "gpu", "1").err).to eq("rperf-push: attach: mode must be cpu, wall, alloc, contention, custom or several as cpu,wall,alloc,contention,custom, got gpu\n")
+      expect(command("attach", "-m", "gpu", "1").err).to eq("rperf-push: attach: mode must be cpu, wall, alloc, heap, contention, custom or several as cpu,wall,alloc,heap,contention,custom, got gpu\n")
       expect(command("attach", "--seconds", "0", "1").err).to eq("rperf-push: attach: seconds must be a number above 0, got 0\n")
     end
   end

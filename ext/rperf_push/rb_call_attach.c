@@ -22,6 +22,7 @@ static rb_postponed_job_handle_t handle;
 static struct {
     _Atomic int stage, parts;
     _Atomic bool finished, closed; /* the peer has seen enough; it has gone */
+    _Atomic bool paused;           /* as somebody wants it */
     rpp_control_outbox *outbox;
     uint64_t max_nodes, c_methods, blocks;
     rpp_control_request request; /* its patterns of methods, which may come several times */
@@ -64,12 +65,25 @@ static VALUE begin_tracing(VALUE unused)
     return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("begin"), 5, arguments);
 }
 
-static VALUE wait_for_peer(VALUE unused)
+/* A resume fails while the program itself traces: it is tried again. */
+static void follow_wish(VALUE tracing, bool *is_paused)
 {
+    bool wanted = atomic_load(&watch.paused);
+    if (wanted == *is_paused) return;
+    VALUE done = rb_funcall(tracing, rb_intern(wanted ? "pause" : "resume"), 0);
+    if (wanted || RTEST(done)) *is_paused = wanted;
+}
+
+static VALUE wait_for_peer(VALUE tracing)
+{
+    bool is_paused = false;
     struct timeval turn = {0, TURN_NS / RPP_NS_PER_US};
     static const char begun[] = "{\"tracing\":true}";
     if (rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, begun, sizeof begun - 1) != RPP_OK) return Qnil;
-    while (!atomic_load(&watch.finished) && !atomic_load(&watch.closed)) rb_thread_wait_for(turn);
+    while (!atomic_load(&watch.finished) && !atomic_load(&watch.closed)) {
+        follow_wish(tracing, &is_paused);
+        rb_thread_wait_for(turn);
+    }
     return Qnil;
 }
 
@@ -81,7 +95,7 @@ static VALUE pause_tracing(VALUE tracing)
 static VALUE trace_for_peer(VALUE unused)
 {
     VALUE tracing = begin_tracing(Qnil);
-    rb_ensure(wait_for_peer, Qnil, pause_tracing, tracing);
+    rb_ensure(wait_for_peer, tracing, pause_tracing, tracing);
     if (atomic_load(&watch.closed)) return Qnil;
     VALUE text = rb_funcall(tracing, rb_intern("result"), 0);
     if (rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, RSTRING_PTR(text), (size_t)RSTRING_LEN(text)) ==
@@ -173,11 +187,23 @@ rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_contr
     watch.outbox = rpp_control_outbox_retain(outbox);
     atomic_store(&watch.finished, false);
     atomic_store(&watch.closed, false);
+    atomic_store(&watch.paused, false);
     atomic_store(&watch.parts, SERVER_AND_US);
     atomic_store(&watch.stage, TO_BEGIN);
     *stream = &watch;
     rb_rpp_trigger_other(handle);
     return RPP_OK;
+}
+
+rpp_status rb_rpp_call_attach_pause(bool paused, rpp_byte_sink *document, char why[RPP_CONTROL_WHY_MAX])
+{
+    const char *now = paused ? "{\"tracing\":false}" : "{\"tracing\":true}";
+    if (atomic_load(&watch.stage) == FREE) {
+        snprintf(why, RPP_CONTROL_WHY_MAX, "no calls are traced from outside");
+        return RPP_INVALID;
+    }
+    atomic_store(&watch.paused, paused);
+    return rpp_byte_sink_write(document, now, strlen(now));
 }
 
 void rb_rpp_call_attach_look_after(void *unused)

@@ -97,6 +97,8 @@ static rpp_status answer(void *unused, const rpp_control_request *request, rpp_b
 {
     if (strcmp(request->verb, "ps") == 0) return answer_ps(document);
     if (strcmp(request->verb, "stacks") == 0) return rb_rpp_look(document);
+    if (strcmp(request->verb, "pause") == 0) return rb_rpp_call_attach_pause(true, document, why);
+    if (strcmp(request->verb, "resume") == 0) return rb_rpp_call_attach_pause(false, document, why);
     snprintf(why, RPP_CONTROL_WHY_MAX, "rperf-push " RPP_VERSION " in this process knows no \"%s\"", request->verb);
     return RPP_INVALID;
 }

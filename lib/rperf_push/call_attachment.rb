@@ -25,7 +25,11 @@ module RperfPush
       trace.start
     end
 
+    # (see CallTrace#pause)
     def pause = @trace.pause
+    # (see CallTrace#resume)
+    def resume = @trace.resume
+
     # @return [String] the tree as JSON
     def result = @trace.tree.to_json
   end

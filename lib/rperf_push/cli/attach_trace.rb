@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "io/console"
 require "rperf_push"
 require_relative "../control_client"
 require_relative "processes"
@@ -24,7 +25,7 @@ module RperfPush
 
       # @return [Integer] the exit status
       def run(arguments, seconds)
-        client = Processes.named("attach", arguments)
+        @client = client = Processes.named("attach", arguments)
         output = @options[:output]
         Writable.check("attach", output)
         tree = Processes.told("attach") { client.connect("trace", **request) { |stream| take(stream, seconds) } }
@@ -54,13 +55,41 @@ module RperfPush
       def take(stream, seconds)
         before = trap("INT") { @interrupted = true }
         document(stream, BEGIN_PATIENCE, "the process came to no safepoint within #{BEGIN_PATIENCE} s: see rperf-push stacks")
-        deadline = clock + seconds
-        sleep (deadline - clock).clamp(0, TURN) until @interrupted || clock >= deadline
+        with_keys { trace_for(seconds) }
         stream.finish
         tree = document(stream, RESULT_PATIENCE, "the process gave no tree within #{RESULT_PATIENCE} s")
         CallTree.from_h(tree.to_h { |part, values| [part.to_sym, values.transform_keys(&:to_sym)] })
       ensure
         trap("INT", before || "DEFAULT")
+      end
+
+      # Pauses do not count.
+      def trace_for(seconds)
+        until @interrupted || seconds <= 0
+          began = clock
+          turn([seconds, TURN].min)
+          seconds -= clock - began unless @paused
+        end
+      end
+
+      def turn(seconds)
+        return sleep(seconds) unless $stdin.tty?
+
+        toggle if $stdin.wait_readable(seconds) && $stdin.getc == "p"
+      end
+
+      def toggle
+        @client.ask(@paused ? "resume" : "pause")
+        @paused = !@paused
+        $stderr.print "rperf-push: #{@paused ? "paused: p goes on" : "goes on"}\r\n"
+      end
+
+      # Keys come one by one, and the terminal is left as it was, however this ends.
+      def with_keys(&)
+        return yield unless $stdin.tty?
+
+        $stderr.puts "rperf-push: p pauses and goes on, Ctrl-C ends"
+        $stdin.raw(intr: true, &)
       end
 
       def document(stream, patience, otherwise)
