@@ -31,6 +31,7 @@ void rb_rpp_budget_begin(double limit, uint64_t period_ns)
 {
     pthread_mutex_lock(&lock);
     rpp_budget_init(&budget, limit, period_ns, rpp_monotonic_ns(), overhead());
+    rb_rpp_lull_want(false);
     pthread_mutex_unlock(&lock);
     use_period(period_ns);
 }
@@ -43,9 +44,9 @@ void rb_rpp_budget_keep(void)
     bool lull = rpp_budget_wants_lull(&budget, now, spent.hooks_ns);
     uint64_t period = rpp_budget_look(&budget, now, spent);
     if (period != before) use_period(period);
-    pthread_mutex_unlock(&lock);
     /* If threads share native ones, no CPU clock says what one of them did in a lull. */
     rb_rpp_lull_want(lull && !rb_rpp_threads_share_native_ones());
+    pthread_mutex_unlock(&lock);
     if (rb_rpp_lull_is_wanted() != rb_rpp_is_lull()) rb_rpp_trigger();
 }
 

@@ -14,10 +14,11 @@
 static rpp_watched *table; /* NULL: no session wants levels */
 static VALUE holder;
 static ID id_marked, id_uncollectible;
-static VALUE major_count;
+static VALUE major_count, state, marking;
 static uint64_t heard;  /* the GC whose marks were heard of last */
 static uint64_t majors; /* how many major ones there were then */
 static bool wanted[RB_RPP_OUTLETS];
+static bool untold; /* of a loss */
 static const char *why_not;
 
 static bool is_marked(VALUE object)
@@ -27,8 +28,18 @@ static bool is_marked(VALUE object)
 
 static void lose(void)
 {
+    untold |= rpp_watched_count(table) > 0;
     if (rpp_watched_count(table)) rpp_stats_add(RPP_STAT_heap_losses, 1);
     rpp_watched_clear(table);
+}
+
+/* Not in the GC. Otherwise it would look as if a leak had been mended. */
+static void tell_loss(void)
+{
+    if (!untold) return;
+    untold = false;
+    rpp_log(RPP_LOG_WARN, "live objects that were created until now are not followed any more: Ruby did not tell of a GC, or "
+                          "there are other Ractors");
 }
 
 static void note_count(void)
@@ -101,6 +112,7 @@ void rb_rpp_heap_cut(rb_rpp_outlet outlet)
     if (unheard > 1) lose();
     if (!unheard) rb_rpp_testing_watched(table, NULL);
     rpp_pipeline_tell_level(rb_rpp_outlet_pipeline(outlet), table);
+    tell_loss();
     note_count();
 }
 
@@ -132,6 +144,11 @@ bool rb_rpp_heap_is_wanted(rb_rpp_outlet outlet)
     return wanted[outlet];
 }
 
+static bool marks_now(void)
+{
+    return rb_gc_latest_gc_info(state) == marking;
+}
+
 static bool any_wants(void)
 {
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
@@ -147,8 +164,8 @@ void rb_rpp_heap_attach(rb_rpp_outlet outlet, uint32_t watched_max)
     if (!has_room) rpp_log(RPP_LOG_ERROR, "out of memory: not all live objects are followed");
     if (!table) return;
     if (!any_wants()) {
-        heard = rb_gc_count();
-        majors = 0; /* the first GC looks at all */
+        heard = rb_gc_count() - marks_now(); /* the GC that marks now is to be heard of */
+        majors = 0;                          /* the first GC looks at all */
     }
     wanted[outlet] = true;
     note_count();
@@ -183,6 +200,8 @@ void rb_rpp_heap_init(void)
     id_marked = rb_intern("marked");
     id_uncollectible = rb_intern("uncollectible");
     major_count = ID2SYM(rb_intern("major_gc_count"));
+    state = ID2SYM(rb_intern("state"));
+    marking = ID2SYM(rb_intern("marking"));
     rb_gc_register_address(&holder); /* pins it */
     holder = TypedData_Wrap_Struct(rb_cObject, &holder_type, &data);
     why_not = find_why_not();

@@ -21,14 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/sampling/watched.h"
 #include "rb_threads.h"
 
 /* How many objects are watched at the most: drawn ones, and with an interval. */
-#define RB_RPP_WATCHED_DRAWN    16384u
-#define RB_RPP_WATCHED_INTERVAL 1048576u
+#define RB_RPP_WATCHED_DRAWN 16384u
 static inline uint32_t rb_rpp_watched_max(uint32_t alloc_interval)
 {
-    return alloc_interval ? RB_RPP_WATCHED_INTERVAL : RB_RPP_WATCHED_DRAWN;
+    return alloc_interval ? RPP_WATCHED_MAX : RB_RPP_WATCHED_DRAWN;
 }
 
 /* NULL, or why this Ruby has no mode heap. Any thread. */

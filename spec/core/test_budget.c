@@ -1,6 +1,8 @@
 /* test_budget.c - the period follows what sampling costs. */
 #include "base/status.h"
 #include "sampling/budget.h"
+
+#include "base/clock.h"
 #include "test.h"
 
 #define PERIOD UINT64_C(10000000)
@@ -118,4 +120,12 @@ TEST(credit_is_not_saved_up)
     rpp_budget budget = begun(0.01);
     CHECK(!rpp_budget_wants_lull(&budget, UINT64_C(3600000000000), 0));
     CHECK(rpp_budget_wants_lull(&budget, UINT64_C(3600050000000), 5000000));
+}
+
+/* A collector may look before the session has begun. */
+TEST(a_budget_that_has_not_begun_wants_no_lull)
+{
+    rpp_budget none = {.limit = 0};
+    CHECK(!rpp_budget_wants_lull(&none, RPP_NS_PER_S, RPP_NS_PER_S));
+    CHECK(!rpp_budget_wants_lull(&none, 2 * RPP_NS_PER_S, RPP_NS_PER_S));
 }

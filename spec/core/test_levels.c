@@ -192,6 +192,34 @@ TEST(ages_are_labels_with_few_values)
     end(levels);
 }
 
+/* The table is shared with a session that watches many more. */
+TEST(births_are_known_however_many_others_are_watched)
+{
+    rpp_levels *levels = begin(false);
+    rpp_watched *watched = rpp_watched_new(8192, 1);
+    for (uintptr_t i = 0; i < 8000; i++) {
+        uint64_t number = rpp_watched_choose(watched);
+        rpp_watched_add(watched, 2 * i, number);
+        if (i >= 7990) exact_birth(levels, number, 0, 0); /* the others are not ours */
+    }
+    rpp_watched_marked(watched, true, lives_if_even);
+    rpp_profile *profile = close_window(levels, 0, watched);
+    CHECK_INT(objects_in(profile), 10);
+    rpp_profile_free(profile);
+    rpp_watched_free(watched);
+    end(levels);
+}
+
+TEST(levels_want_their_window_to_end_before_they_are_full)
+{
+    rpp_levels *levels = begin(false);
+    for (uint64_t i = 1; i < 3 * 1024; i++) exact_birth(levels, i, 0, 0);
+    CHECK(!rpp_levels_are_filling(levels));
+    exact_birth(levels, 3 * 1024, 0, 0);
+    CHECK(rpp_levels_are_filling(levels));
+    end(levels);
+}
+
 TEST(without_room_or_memory_a_birth_is_counted_and_left_out)
 {
     rpp_levels *levels = begin(false);

@@ -49,7 +49,8 @@ rpp_levels *rpp_levels_new(rpp_frame_names *names, uint32_t capacity, bool ages)
     l->ages = ages;
     l->capacity = capacity;
     l->stacks = new_stacks();
-    l->survivors = rpp_malloc(sizeof *l->survivors * ((size_t)capacity + 1));
+    /* Sessions share the table, so it may grow later. What is not used takes addresses only. */
+    l->survivors = rpp_malloc(sizeof *l->survivors * ((size_t)RPP_WATCHED_MAX + 1));
     if (l->stacks && l->survivors) return l;
     rpp_levels_free(l);
     return NULL;
@@ -82,12 +83,22 @@ void rpp_levels_free(rpp_levels *l)
 
 /* --- births --- */
 
+static size_t most_births(const rpp_levels *l)
+{
+    return (size_t)l->capacity * BIRTHS_A_PLACE;
+}
+
+bool rpp_levels_are_filling(const rpp_levels *l)
+{
+    return l->count >= most_births(l) / 4 * 3;
+}
+
 void rpp_levels_note(rpp_levels *l, const rpp_sample *sample, const rpp_location *locations)
 {
     uint64_t weight = sample->alloc_drawn ? sample->alloc_drawn : sample->alloc_objects;
     uint64_t bytes = sample->alloc_drawn ? sample->alloc_drawn_bytes : sample->alloc_space;
     uint32_t stack, known = rpp_stack_table_location_count(l->stacks);
-    rpp_status status = l->count < (size_t)l->capacity * BIRTHS_A_PLACE ? RPP_OK : RPP_LIMIT;
+    rpp_status status = l->count < most_births(l) ? RPP_OK : RPP_LIMIT;
     if (status == RPP_OK) status = rpp_grow((void **)&l->births, &l->room, l->count + 1, sizeof *l->births);
     if (status == RPP_OK) status = rpp_stack_table_intern(l->stacks, locations, sample->depth, &stack);
     if (status != RPP_OK || !weight) {
@@ -108,7 +119,7 @@ void rpp_levels_note(rpp_levels *l, const rpp_sample *sample, const rpp_location
 
 void rpp_levels_tell(rpp_levels *l, const rpp_watched *watched, uint64_t boundary_ns)
 {
-    l->survivor_count = watched ? rpp_watched_list(watched, l->survivors, l->capacity) : 0;
+    l->survivor_count = watched ? rpp_watched_list(watched, l->survivors, RPP_WATCHED_MAX) : 0;
     l->next_birth = watched ? rpp_watched_next_birth(watched) : UINT64_MAX;
     l->told_ns = boundary_ns;
 }
@@ -195,7 +206,8 @@ static void meet(rpp_levels *l, rpp_profile *profile)
 /* Without the stacks of the dead. */
 static void renew_stacks(rpp_levels *l)
 {
-    if (rpp_stack_table_count(l->stacks) < 2 * l->count + MANY_STACKS) return;
+    size_t stacks = rpp_stack_table_count(l->stacks), most = rpp_profile_default_limits.stacks.max_stacks;
+    if (stacks < 2 * l->count + MANY_STACKS && stacks < most / 4 * 3) return;
     rpp_stack_table *fresh = new_stacks();
     uint32_t *ids = rpp_calloc(l->count + 1, sizeof *ids);
     bool all = fresh && ids;

@@ -30,6 +30,8 @@ void rpp_levels_free(rpp_levels *levels);
 
 /* A sample with `watched`. If there is no room or memory for it, it is counted (objects_unwatched). */
 void rpp_levels_note(rpp_levels *levels, const rpp_sample *sample, const rpp_location *locations);
+/* The window should end, so that the dead are forgotten. */
+bool rpp_levels_are_filling(const rpp_levels *levels);
 /* Who is alive at the boundary; NULL: nobody. Allocates nothing. */
 void rpp_levels_tell(rpp_levels *levels, const rpp_watched *watched, uint64_t boundary_ns);
 /* Adds the level that was told to the profile of this window, or to a new one if that is NULL and there is a level. Forgets the dead. If out

@@ -260,7 +260,8 @@ static void tick(rpp_pipeline *p)
 /* Asks for work while a safepoint is likely. Asks again every period, because the VM may lose a request. */
 static void ask_for_work(rpp_pipeline *p, unsigned activity, bool is_tick)
 {
-    if (monotonic(p) >= p->windows.due_ns && delivered_windows(p) == atomic_load(&p->window)) {
+    bool is_over = monotonic(p) >= p->windows.due_ns || (p->levels && rpp_levels_are_filling(p->levels));
+    if (is_over && delivered_windows(p) == atomic_load(&p->window)) {
         atomic_fetch_or(&p->work, RPP_WORK_ROTATE);
     }
     if (is_tick && (activity & RPP_ACTIVITY_OVERDUE)) tick(p);

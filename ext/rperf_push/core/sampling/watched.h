@@ -21,6 +21,9 @@
 
 #include "base/status.h"
 
+/* No table has room for more. */
+#define RPP_WATCHED_MAX 1048576u
+
 typedef struct rpp_watched rpp_watched;
 
 /* What the VM says of an object when marking has ended. */
