@@ -30,6 +30,8 @@ RSpec.describe "A program that is profiled from outside" do
       RUBY
     end
     File.write("#{tmpdir}/Gemfile", gems.map { |name| "gem '#{name}', path: 'gems/#{name}'\n" }.join)
+    # Bundler 4 itself loads one of them, etc, where it has to resolve what is not locked.
+    said(run_program([RbConfig.ruby, "-S", "bundle", "lock", "--local"], env: clean("BUNDLE_SILENCE_DEPRECATIONS" => "true"), chdir: tmpdir))
     File.write("#{tmpdir}/set_up.rb", "require 'bundler/setup'; puts Gem.loaded_specs['json'].version")
     File.write("#{tmpdir}/loaded.rb", "puts($LOADED_FEATURES - ARGV.first.split(','))")
   end
