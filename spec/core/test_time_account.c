@@ -1,6 +1,8 @@
 /* test_time_account.c - short events are drawn by chance, long ones are exact, and no time is lost. */
 #include "sampling/time_account.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "test.h"
 
@@ -90,4 +92,18 @@ TEST(time_that_no_capture_took_waits_for_the_end_of_the_next_event)
     rpp_account_end_event(&a, STATE, 1, PERIOD);
     CHECK(rpp_account_take_due(&a, STATE, &sample));
     CHECK_INT(sample.wall_ns, 2 * PERIOD + 1);
+}
+
+/* Threads are known before the session that samples them. */
+TEST(marks_are_those_of_the_period_with_which_sampling_begins)
+{
+    rpp_time_account a;
+    memset(&a, 0, sizeof a);
+    rpp_account_open(&a, 4711, 1000 * PERIOD);
+    rpp_account_begin(&a, PERIOD);
+    uint64_t before = a.wall_lines[STATE].to_mark_ns;
+    CHECK(before < PERIOD && a.cpu_lines[STATE].to_mark_ns < PERIOD);
+    CHECK(before + a.wall_lines[STATE].behind_mark_ns == PERIOD);
+    rpp_account_begin(&a, PERIOD); /* a block of a session that is on now and then: time goes on */
+    CHECK_INT(a.wall_lines[STATE].to_mark_ns, before);
 }

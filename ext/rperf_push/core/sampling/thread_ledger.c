@@ -201,6 +201,7 @@ void rpp_ledger_resumed(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
 {
     rpp_account_give_up_due(&l->account);
     rpp_account_sum_up_event(&l->account);
+    rpp_account_begin(&l->account, period_of(l));
     rpp_clocks_forget_unread(&l->clocks);
     begin_finding(l);
     now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);

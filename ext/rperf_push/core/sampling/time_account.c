@@ -28,7 +28,15 @@ static uint64_t pass_marks(rpp_line *line, uint64_t *random, uint64_t period_ns,
 void rpp_account_open(rpp_time_account *a, uint64_t random, uint64_t period_ns)
 {
     a->random = random | 1;
+    rpp_account_begin(a, period_ns);
+}
+
+void rpp_account_begin(rpp_time_account *a, uint64_t period_ns)
+{
+    if (a->begun_with_ns == period_ns) return;
+    a->begun_with_ns = period_ns;
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        a->wall_lines[state] = a->cpu_lines[state] = (rpp_line){0, 0};
         draw_mark(&a->wall_lines[state], &a->random, period_ns);
         draw_mark(&a->cpu_lines[state], &a->random, period_ns);
     }

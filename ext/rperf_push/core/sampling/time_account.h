@@ -38,10 +38,13 @@ typedef struct rpp_time_account {
     rpp_line cpu_lines[RPP_STATE_COUNT], wall_lines[RPP_STATE_COUNT];
     rpp_due_time due[RPP_STATE_COUNT];
     unsigned due_states; /* a bit for each state; 0: nothing of it is due */
+    uint64_t begun_with_ns; /* the period of the first marks */
 } rpp_time_account;
 
 /* Draws the first marks of an account of all zeros. `random` is any number. */
 void rpp_account_open(rpp_time_account *account, uint64_t random, uint64_t period_ns);
+/* Sampling begins. Draws the first marks anew if they were drawn for another period: threads are known before sessions begin. */
+void rpp_account_begin(rpp_time_account *account, uint64_t period_ns);
 
 /* --- time that passed --- */
 
