@@ -93,8 +93,9 @@ static void refuse(rpp_status status)
     if (told) return;
     told = true;
     rpp_log(RPP_LOG_WARN, "a call of RperfPush.sample is not counted: %s",
-            status == RPP_LIMIT ? "there are 16 names already"
-                                : "the weight must be an Integer from 0 to 2**48, the name one of letters, digits and _");
+            status == RPP_LIMIT
+                ? "there are 16 names already"
+                : "the weight must be an Integer from 0 to 2**48, the name one of letters, digits and _");
 }
 
 typedef struct call {

@@ -38,8 +38,9 @@ static void tell_loss(void)
 {
     if (!untold) return;
     untold = false;
-    rpp_log(RPP_LOG_WARN, "live objects that were created until now are not followed any more: Ruby did not tell of a GC, or "
-                          "there are other Ractors");
+    rpp_log(RPP_LOG_WARN,
+            "live objects that were created until now are not followed any more: Ruby did not tell of a GC, or "
+            "there are other Ractors");
 }
 
 static void note_count(void)

@@ -403,7 +403,7 @@ bool rb_rpp_walk_prove(void)
     int thrown = 0;
     bool agrees = RTEST(rb_protect(ask_planted_stacks, Qnil, &thrown)) && moved_environments_met > 0;
     if (thrown) rb_jump_tag(thrown); /* a Timeout or Ctrl-C is meant for the caller and says nothing about stacks */
-    if (!tried) is_proven = agrees;  /* another thread or a signal handler may have asked meanwhile: its answer stands */
+    if (!tried) is_proven = agrees; /* another thread or a signal handler may have asked meanwhile: its answer stands */
     tried = true;
     return is_proven;
 }

@@ -994,7 +994,8 @@ static void *wait_for_a_window(void *context)
 TEST(wait_delivered_ends_when_it_is_cancelled)
 {
     fixture *f = begin();
-    waiting other = {.pipeline = f->pipeline, .patience.deadline_ns = UINT64_MAX}; /* all of them, also under valgrind */
+    waiting other = {.pipeline = f->pipeline,
+                     .patience.deadline_ns = UINT64_MAX}; /* all of them, also under valgrind */
     pthread_t patient, impatient;
     CHECK_INT(pthread_create(&patient, NULL, wait_for_a_window, &other), 0);
     for (unsigned i = 0; i < 1000; i++) {

@@ -55,10 +55,10 @@ class Truth
     at && known?(stack.names.take(at)) && ends.include?(stack.names.drop(at))
   end
 
-  private
-
   # What -> {} and the like call, methods of an object that has a name since Ruby 4.0; and what a job of the profiler calls.
   UNHEARD = /\A((#<Class:0x>|RubyVM::FrozenCore)\.(lambda|proc|core#.+)|Thread\.list)\z/
+
+  private
 
   # No event tells of those, nor of a block in C: its frame is one more of a method that is there already.
   def known?(names)

@@ -17,7 +17,7 @@ void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_n
 
 bool rpp_budget_wants_lull(rpp_budget *budget, uint64_t now_ns, uint64_t hooks_ns)
 {
-    if (budget->limit <= 0) return false; /* it has not begun */
+    if (budget->limit <= 0) return false;         /* it has not begun */
     double allowed = budget->limit * HOOKS_SHARE; /* ns of hooks per ns */
     double spent = hooks_ns > budget->hooks_then_ns ? (double)(hooks_ns - budget->hooks_then_ns) : 0;
     double passed = now_ns > budget->debt_at_ns ? (double)(now_ns - budget->debt_at_ns) : 0;

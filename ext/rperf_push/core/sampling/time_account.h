@@ -37,7 +37,7 @@ typedef struct rpp_time_account {
     rpp_time sums[RPP_STATE_COUNT];  /* not captured exactly; for running, wall time without CPU time */
     rpp_line cpu_lines[RPP_STATE_COUNT], wall_lines[RPP_STATE_COUNT];
     rpp_due_time due[RPP_STATE_COUNT];
-    unsigned due_states; /* a bit for each state; 0: nothing of it is due */
+    unsigned due_states;    /* a bit for each state; 0: nothing of it is due */
     uint64_t begun_with_ns; /* the period of the first marks */
 } rpp_time_account;
 
