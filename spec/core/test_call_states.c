@@ -8,6 +8,8 @@
 
 static uint64_t now_ns;
 static rpp_call_trace trace;
+static rpp_call_thread thread;
+static rpp_call_stack stack;
 
 static rpp_call_reading after(uint64_t passed_ns)
 {
@@ -24,23 +26,44 @@ static void begin(void)
 
 static rpp_call_stack begin_stack(uint32_t number)
 {
-    rpp_call_stack stack;
-    rpp_call_stack_init(&stack, rpp_call_tree_root(trace.tree, number), now_ns);
-    return stack;
+    rpp_call_stack begun;
+    rpp_call_stack_init(&begun, rpp_call_tree_root(trace.tree, number), now_ns);
+    return begun;
 }
 
-static void enter(rpp_call_thread *thread, rpp_call_stack *stack, uint32_t depth, uint32_t method, rpp_call_reading now)
+static void enter(rpp_call_stack *runs, uint32_t method, rpp_call_reading now)
 {
-    rpp_call_trace_switch(&trace, stack, now);
-    rpp_call_thread_runs(thread, stack, trace.tree, now.wall_ns);
-    rpp_call_trace_enter(&trace, depth, method, now);
+    rpp_call_trace_switch(&trace, runs, now);
+    rpp_call_thread_runs(&thread, runs, trace.tree, now.wall_ns);
+    rpp_call_trace_enter(&trace, 1, method, now);
 }
 
-static void leave(rpp_call_thread *thread, rpp_call_stack *stack, uint32_t depth, rpp_call_reading now)
+static void leave(rpp_call_stack *runs, rpp_call_reading now)
 {
-    rpp_call_trace_switch(&trace, stack, now);
-    rpp_call_thread_runs(thread, stack, trace.tree, now.wall_ns);
-    rpp_call_trace_leave(&trace, depth, now);
+    rpp_call_trace_switch(&trace, runs, now);
+    rpp_call_thread_runs(&thread, runs, trace.tree, now.wall_ns);
+    rpp_call_trace_leave(&trace, 1, now);
+}
+
+/* A thread that has the lock, and its stack. */
+static void begin_running(void)
+{
+    begin();
+    stack = begin_stack(1);
+    rpp_call_thread_begin(&thread, true, false, now_ns);
+}
+
+/* The same, ten nanoseconds later in a call of method 5. */
+static void begin_in_call(void)
+{
+    begin_running();
+    enter(&stack, 5, after(10));
+}
+
+static void end(void)
+{
+    rpp_call_stack_destroy(&stack);
+    rpp_call_tree_free(trace.tree);
 }
 
 static void check_states(uint32_t id, const uint64_t expected[RPP_CALL_STATES], uint64_t running_ns)
@@ -53,53 +76,43 @@ static void check_states(uint32_t id, const uint64_t expected[RPP_CALL_STATES], 
 
 TEST(a_call_is_blocked_until_its_thread_wants_the_lock_and_waits_until_it_gets_it)
 {
-    begin();
-    rpp_call_stack stack = begin_stack(1);
-    rpp_call_thread thread;
-    rpp_call_thread_begin(&thread, true, false, now_ns);
-    enter(&thread, &stack, 1, 5, after(10));
+    begin_in_call();
     rpp_call_thread_released(&thread, after(1).wall_ns);
     rpp_call_thread_released(&thread, after(4).wall_ns); /* told twice */
     rpp_call_thread_wanted(&thread, after(16).wall_ns);
     rpp_call_thread_wanted(&thread, after(100).wall_ns); /* the first one counts, */
     rpp_call_thread_released(&thread, now_ns);           /* whatever is told */
     rpp_call_thread_got(&thread, after(200).wall_ns);
-    leave(&thread, &stack, 1, after(7));
+    leave(&stack, after(7));
     uint32_t sleeping = rpp_call_tree_child(trace.tree, stack.root, 5);
     CHECK_STATES(sleeping, 8, [RPP_CALL_BLOCKED] = 20, [RPP_CALL_WAITING] = 300);
     CHECK_STATES(stack.root, 10, 0);
-    enter(&thread, &stack, 1, 5, after(1));
+    enter(&stack, 5, after(1));
     rpp_call_thread_released(&thread, after(1).wall_ns); /* it had wanted it before, which is over */
     rpp_call_thread_wanted(&thread, after(3).wall_ns);
     rpp_call_thread_got(&thread, after(5).wall_ns);
-    leave(&thread, &stack, 1, after(1));
+    leave(&stack, after(1));
     CHECK_STATES(sleeping, 10, [RPP_CALL_BLOCKED] = 23, [RPP_CALL_WAITING] = 305);
     CHECK_STATES(stack.root, 11, 0);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 TEST(pauses_of_the_gc_are_marking_and_sweeping_of_the_call_that_makes_them)
 {
-    begin();
-    rpp_call_stack stack = begin_stack(1);
-    rpp_call_thread thread;
-    rpp_call_thread_begin(&thread, true, false, now_ns);
-    enter(&thread, &stack, 1, 5, after(10));
+    begin_in_call();
     rpp_call_thread_collects(&thread, RPP_CALL_GC_MARKING, after(1).wall_ns);
     rpp_call_thread_collects(&thread, RPP_CALL_GC_MARKING, after(2).wall_ns);
     rpp_call_thread_collects(&thread, RPP_CALL_GC_SWEEPING, after(20).wall_ns);
     rpp_call_thread_collects(&thread, RPP_CALL_RUNS, after(50).wall_ns);
     rpp_call_thread_collects(&thread, RPP_CALL_GC_SWEEPING, after(3).wall_ns); /* it goes on a little later */
     rpp_call_thread_collects(&thread, RPP_CALL_RUNS, after(4).wall_ns);
-    leave(&thread, &stack, 1, after(5));
+    leave(&stack, after(5));
     CHECK_STATES(rpp_call_tree_child(trace.tree, stack.root, 5),
                  9, [RPP_CALL_GC_MARKING] = 22, [RPP_CALL_GC_SWEEPING] = 54);
     rpp_call_thread_released(&thread, after(1).wall_ns);
     rpp_call_thread_collects(&thread, RPP_CALL_GC_MARKING, after(1).wall_ns); /* without the lock: another one's */
     CHECK_INT(thread.state, RPP_CALL_BLOCKED);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 TEST(threads_that_did_not_run_when_the_tracing_began_are_blocked_or_wait)
@@ -129,51 +142,38 @@ TEST(threads_that_did_not_run_when_the_tracing_began_are_blocked_or_wait)
 
 TEST(what_has_not_ended_counts_until_the_end)
 {
-    begin();
-    rpp_call_stack stack = begin_stack(1);
-    rpp_call_thread thread;
-    rpp_call_thread_begin(&thread, true, false, now_ns);
-    enter(&thread, &stack, 1, 5, after(10));
+    begin_in_call();
     rpp_call_thread_released(&thread, after(2).wall_ns);
     rpp_call_thread_wanted(&thread, after(30).wall_ns);
     rpp_call_thread_released(&thread, now_ns); /* told twice: it wants it still */
     rpp_call_trace_charge(&trace, after(400));
     rpp_call_thread_settle(&thread, trace.tree, now_ns);
     CHECK_STATES(rpp_call_tree_child(trace.tree, stack.root, 5), 2, [RPP_CALL_BLOCKED] = 30, [RPP_CALL_WAITING] = 400);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 TEST(an_event_of_a_thread_proves_that_it_has_the_lock)
 {
-    begin();
-    rpp_call_stack stack = begin_stack(1);
-    rpp_call_thread thread;
-    rpp_call_thread_begin(&thread, true, false, now_ns);
-    enter(&thread, &stack, 1, 5, after(10));
+    begin_in_call();
     rpp_call_thread_released(&thread, after(2).wall_ns);
     rpp_call_thread_wanted(&thread, after(3).wall_ns);
-    leave(&thread, &stack, 1, after(4));
+    leave(&stack, after(4));
     CHECK_INT(thread.state, RPP_CALL_RUNS);
     CHECK_STATES(rpp_call_tree_child(trace.tree, stack.root, 5), 2, [RPP_CALL_BLOCKED] = 3, [RPP_CALL_WAITING] = 4);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 TEST(a_fiber_is_suspended_while_its_thread_runs_another_one)
 {
-    begin();
-    rpp_call_stack one = begin_stack(1), two = begin_stack(2);
-    rpp_call_thread thread;
-    rpp_call_thread_begin(&thread, true, false, now_ns);
-    enter(&thread, &one, 1, 5, after(10));
+    begin_in_call();
+    rpp_call_stack two = begin_stack(2);
     two.left_ns = now_ns + 20;
-    enter(&thread, &two, 1, 6, after(20));
+    enter(&two, 6, after(20));
     rpp_call_thread_released(&thread, after(1).wall_ns); /* that is the second one's */
     rpp_call_thread_wanted(&thread, after(7).wall_ns);
     rpp_call_thread_got(&thread, after(1).wall_ns);
-    leave(&thread, &one, 1, after(3));
-    uint32_t first = rpp_call_tree_child(trace.tree, one.root, 5),
+    leave(&stack, after(3));
+    uint32_t first = rpp_call_tree_child(trace.tree, stack.root, 5),
              second = rpp_call_tree_child(trace.tree, two.root, 6);
     CHECK_STATES(first, 20, [RPP_CALL_SUSPENDED] = 12);
     CHECK_STATES(second, 4, [RPP_CALL_BLOCKED] = 7, [RPP_CALL_WAITING] = 1);
@@ -181,16 +181,14 @@ TEST(a_fiber_is_suspended_while_its_thread_runs_another_one)
     rpp_call_trace_wait(&trace, &two, now_ns);
     rpp_call_stack_suspended(&two, trace.tree, now_ns);
     CHECK_STATES(second, 4, [RPP_CALL_BLOCKED] = 7, [RPP_CALL_WAITING] = 1, [RPP_CALL_SUSPENDED] = 50);
-    rpp_call_stack_destroy(&one);
     rpp_call_stack_destroy(&two);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 TEST(what_passes_while_no_stack_is_known_is_nobodys)
 {
     begin();
-    rpp_call_stack stack = begin_stack(1);
-    rpp_call_thread thread;
+    stack = begin_stack(1);
     rpp_call_thread_begin(&thread, false, false, now_ns);
     rpp_call_thread_got(&thread, after(10).wall_ns);
     rpp_call_thread_runs(&thread, &stack, trace.tree, now_ns);
@@ -198,26 +196,21 @@ TEST(what_passes_while_no_stack_is_known_is_nobodys)
     CHECK(rpp_call_tree_bytes(trace.tree) < rpp_call_tree_count(trace.tree) * (sizeof(rpp_call_node) + 17));
     rpp_call_tree_pass(trace.tree, stack.root, RPP_CALL_BLOCKED, 1);
     CHECK(rpp_call_tree_bytes(trace.tree) >= sizeof(rpp_call_node) + RPP_CALL_STATES * sizeof(uint64_t));
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 TEST(a_clock_that_goes_back_takes_nothing_away)
 {
-    begin();
-    rpp_call_stack stack = begin_stack(1);
-    rpp_call_thread thread;
-    rpp_call_thread_begin(&thread, true, false, now_ns);
-    enter(&thread, &stack, 1, 5, after(100));
+    begin_running();
+    enter(&stack, 5, after(100));
     rpp_call_thread_released(&thread, now_ns);
     rpp_call_thread_wanted(&thread, now_ns - 50);
     rpp_call_thread_got(&thread, now_ns - 40);
     rpp_call_thread_collects(&thread, RPP_CALL_GC_MARKING, now_ns);
     rpp_call_thread_collects(&thread, RPP_CALL_RUNS, now_ns - 3);
-    leave(&thread, &stack, 1, after(10));
+    leave(&stack, after(10));
     CHECK_STATES(rpp_call_tree_child(trace.tree, stack.root, 5), 10, 0);
-    rpp_call_stack_destroy(&stack);
-    rpp_call_tree_free(trace.tree);
+    end();
 }
 
 /* A node's own time, its waiting and its states, made from nothing. */
