@@ -17,6 +17,7 @@ require "zlib"
 
 class Stress
   THREADS = 4
+  MODES = %i[cpu wall alloc heap].freeze
   Oops = Class.new(StandardError)
 
   attr_reader :counts
@@ -28,6 +29,7 @@ class Stress
     @lock = Monitor.new
     @reconfiguring = Mutex.new
     @compressing = Mutex.new
+    @kept = []
     @changes = 0 # odd while there may be no profiler
     @documents = Array.new(50) { |i| JSON.generate("id" => i, "names" => Array.new(i) { |n| "name#{n}" }, "deep" => nest(i)) }
   end
@@ -45,6 +47,7 @@ class Stress
       config.directory_max_files = 20
       config.frequency = 1000
       config.upload_interval = upload_interval
+      config.mode = MODES
       config.overhead_limit = 1
       config.engine = ENV.fetch("STRESS_ENGINE", "signal")
     end
@@ -56,10 +59,10 @@ class Stress
 
   ACTS = %i[allocate_deep raise_deep throw_deep fibers enumerators evaluate redefine singletons define_methods parse compress
             match churn_threads interrupt_threads look_at_objects collect compact collect_always fork_child run_program
-            label lock refine_blocks recurse_far tracing flush record reconfigure].freeze
+            label count keep lock refine_blocks recurse_far tracing trace_calls flush record reconfigure].freeze
   # What takes long, or costs the others much, comes rarely.
   RARELY = { look_at_objects: 20, collect: 20, compact: 40, collect_always: 40, fork_child: 30, run_program: 40,
-             recurse_far: 10, tracing: 40, flush: 20, record: 5, reconfigure: 100, churn_threads: 3, interrupt_threads: 5 }.freeze
+             recurse_far: 10, tracing: 40, trace_calls: 20, flush: 20, record: 5, reconfigure: 100, churn_threads: 3, interrupt_threads: 5 }.freeze
 
   def live(random, stop)
     while now < stop
@@ -249,6 +252,15 @@ class Stress
     RperfPush.label(phase: nil)
   end
 
+  def count(random)
+    100.times { |i| at_depth(i) { RperfPush.sample(i, name: "counted#{i % 3}", act: random.rand(5)) } }
+  end
+
+  # Objects that live for a while, and are watched meanwhile.
+  def keep(random)
+    @kept = @kept.last(random.rand(2_000)) + at_depth(random.rand(50)) { Array.new(500) { |i| [i.to_s, Object.new] } }
+  end
+
   def lock(_random)
     200.times { @lock.synchronize { @lock.synchronize { :held } } }
     @lock.synchronize { sleep 0.0005 }
@@ -269,6 +281,19 @@ class Stress
     raise "no calls" if calls.zero?
   end
 
+  def trace_calls(random)
+    calls = RperfPush.trace(mode: %i[wall alloc], blocks: random.rand(2).zero?, max_nodes: 5_000) do |trace|
+      fibers(random)
+      trace.pause
+      GC.start
+      trace.resume
+      churn_threads(random)
+    end
+    calls[:tree].report(:flat).empty? and raise "no report"
+  rescue RuntimeError => e
+    raise unless e.message == "calls are traced already" # by another thread
+  end
+
   def flush(random)
     RperfPush.flush(timeout: random.rand / 5)
     RperfPush.stats.size
@@ -277,7 +302,7 @@ class Stress
   # A session on demand beside the continuous one, by whichever thread comes first; the others use it as it is.
   def record(random)
     mine = begin
-      RperfPush.start(frequency: 1000, defer: random.rand(2).zero?, aggregate: random.rand(2).zero?)
+      RperfPush.start(frequency: 1000, defer: random.rand(2).zero?, **[{ aggregate: false }, { mode: MODES }, {}].sample(random:))
     rescue RuntimeError
       false
     end
