@@ -65,14 +65,12 @@ module RperfPush
       [samples, columns, sets, seqs]
     end
 
-    # A part of a window may have none: those do not count.
+    # A part of a window without a level lacks the value. One of nothing has it, and replaces the level before.
     def latest_of(level)
-      having = @parts.select { |data,| Values.names(data).include?(level) && any?(data, level) }
+      having = @parts.select { |data,| Values.names(data).include?(level) }
       latest = having.group_by(&:last).each_value.map { |parts| parts.max_by.with_index { |part, at| [part[0][:start_time_ns].to_i, at] } }
       Set.new.compare_by_identity.merge(latest)
     end
-
-    def any?(data, name) = (Values.column(data, name) || Values.samples(data).map { |sample| sample[1] }).any?(&:positive?)
 
     def others(names, columns)
       units = @parts.map { |data,| data[:units] }.compact.reduce({}, :merge)

@@ -198,6 +198,14 @@ static void check_types(const pprof_model *read, const char *first, const char *
     }
 }
 
+static bool has_type(const pprof_model *read, const char *name)
+{
+    field *of;
+    for (size_t i = 0; (of = nth_field(read->fields, "sample_type", i)); i++)
+        if (strcmp(text_in(read, of->fields, "type"), name) == 0) return true;
+    return false;
+}
+
 /* Three rows: time only, both, allocations only. */
 static test_window window_of_time_and_allocations(void)
 {
@@ -250,6 +258,7 @@ TEST(levels_go_out_as_a_profile_without_a_duration)
                &(rpp_location){frame, 1}, 1, NULL);
     rpp_profile_add_level(window.profile, &(rpp_sample){.inuse_objects = 5, .inuse_space = 200, .depth = 1},
                           &(rpp_location){frame, 1});
+    rpp_profile_set_level_ns(window.profile, 1);
     export_window(&window, queue, (rpp_backend_limits){.one_group = true});
     rpp_payload *born = rpp_payload_queue_pop(queue, 0), *levels = rpp_payload_queue_pop(queue, 0);
     CHECK(born && levels);
@@ -267,6 +276,35 @@ TEST(levels_go_out_as_a_profile_without_a_duration)
     rpp_payload_free(levels);
     window_close(&window);
     rpp_payload_queue_free(queue);
+}
+
+static rpp_payload_queue *export_with_level(uint64_t level_ns)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_open();
+    uint32_t frame = window_frame(&window, "f", "f.rb", false);
+    window_set(&window, "mode", "cpu,heap");
+    window_add(&window, (rpp_sample){.thread_seq = 1, .cpu_ns = 7}, &(rpp_location){frame, 1}, 1, NULL);
+    rpp_profile_set_level_ns(window.profile, level_ns);
+    export_window(&window, queue, (rpp_backend_limits){.one_group = false});
+    window_close(&window);
+    return queue;
+}
+
+/* Readers take the latest level of a process: a part of a window that has none says so, by leaving it out. */
+TEST(a_level_of_nothing_is_told_from_no_level)
+{
+    for (uint64_t level_ns = 0; level_ns < 2; level_ns++) {
+        rpp_payload_queue *queue = export_with_level(level_ns);
+        rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+        pprof_model read = read_payload(payload);
+        CHECK_INT(sum_of_values(&read, 0), 7);
+        CHECK_INT(has_type(&read, "inuse_objects"), level_ns);
+        CHECK_INT(has_type(&read, "inuse_space"), level_ns);
+        pprof_free(&read);
+        rpp_payload_free(payload);
+        rpp_payload_queue_free(queue);
+    }
 }
 
 TEST(a_file_has_the_values_of_all_groups)

@@ -17,9 +17,16 @@ RSpec.describe RperfPush::Merge do
     expect(levels(merge)).to eq([520, 520 * 40])
   end
 
-  it "does not take a part of a window without any for a level of nothing" do
-    merge = described_class.new.add(part(500, at: 300), process: 1).add(part(0, at: 400), process: 1)
-    expect(levels(merge)).to eq([500, 500 * 40])
+  it "replaces a level by one of nothing" do
+    merge = described_class.new.add(part(500, at: 300), process: 1).add(part(0, at: 400), process: 1).add(part(20, at: 50), process: 2)
+    expect(levels(merge)).to eq([20, 20 * 40])
+  end
+
+  it "does not take a part of a window without a level for a level of nothing" do
+    window = { **part(7, at: 300), mode: %i[cpu heap], values: { inuse_objects: [500], inuse_space: [20_000] } }
+    late = { **part(7, at: 400), mode: %i[cpu], values: {} }
+    values = described_class.new.add(window, process: 1).add(late, process: 1).data[:values]
+    expect(values.transform_values(&:sum)).to eq({ inuse_objects: 500, inuse_space: 20_000 })
   end
 
   it "adds up what is no level, as ever" do

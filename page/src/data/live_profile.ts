@@ -38,7 +38,7 @@ export class LiveProfile {
     for (let node = 1; node < nodes.length; node++) nodes[node] = profile.stacks.child(nodes[update.stacks.parent[node]], frames[update.stacks.frame[node]]);
     const labels = update.labelSets.map((set) => profile.labels(new Map([...set, ["%pid", pid]])));
     const into = Int32Array.from({ length: update.sampleCount }, (_, at) => this.sample(nodes[update.sampleNode[at]], labels[update.sampleLabels[at]]));
-    columns.forEach((column, type) => this.beginLevel(column, update.values[type], pid));
+    columns.forEach((column) => this.beginLevel(column, pid));
     columns.forEach((column, type) => into.forEach((sample, at) => (profile.values[column][sample] += update.values[type][at])));
     this.locate(update, pid, into);
   }
@@ -52,10 +52,10 @@ export class LiveProfile {
     for (const [key, position] of this.seen) if (position.pid === pid) this.seen.delete(key);
   }
 
-  /** A level is how much there is now: what the process had before is over. */
-  private beginLevel(column: number, values: ArrayLike<number>, pid: string): void {
+  /** A level is how much there is now, also if that is nothing: what the process had before is over. */
+  private beginLevel(column: number, pid: string): void {
     const { profile } = this;
-    if (!isLevel(profile.types[column]) || !Array.from(values).some((value) => value > 0)) return;
+    if (!isLevel(profile.types[column])) return;
     const own = profile.labelSets.map((set) => set.get("%pid") === pid);
     profile.values[column].forEach((_, sample) => {
       if (own[profile.sampleLabels[sample]]) profile.values[column][sample] = 0;

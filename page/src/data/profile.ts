@@ -37,6 +37,7 @@ export interface Window {
   start: number;
   duration: number;
   side: Side;
+  types?: readonly number[]; // the values that it has, of all that the profile has
   commit?: Commit;
   facts?: readonly Fact[];
 }

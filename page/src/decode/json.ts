@@ -42,7 +42,8 @@ export function decodeJson(text: string, name: string, side: Side, profile: Grow
   const weights = profile.type(weight, unit(weight));
   const columns = others.map(([type, column]) => [profile.type(type, unit(type)), column] as const);
   profile.defaultType ||= weight;
-  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side, commit: commitOf(data), facts: facts(data) });
+  const types = [weights, ...columns.map(([type]) => type)];
+  const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side, types, commit: commitOf(data), facts: facts(data) });
 
   const frameIds = data.frames?.map((frame) => frameId(frame, profile));
   const labelsOf = memoizedLabels(data.label_sets ?? [], profile);

@@ -44,7 +44,7 @@ export function decodePprof(bytes: Uint8Array, name: string, side: Side, profile
   const columns = tables.types.map(({ type, unit }) => profile.type(text(type), text(unit)));
   const last = tables.types[tables.types.length - 1];
   profile.defaultType ||= text(tables.defaultType) || text(last.type);
-  const window = profile.addWindow({ name, start: tables.time, duration: tables.duration, side, facts: pprofFacts(tables, text) });
+  const window = profile.addWindow({ name, start: tables.time, duration: tables.duration, side, types: columns, facts: pprofFacts(tables, text) });
   new Samples(tables, profile, columns, window, bytes).read();
 }
 

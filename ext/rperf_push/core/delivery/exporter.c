@@ -379,9 +379,17 @@ static uint64_t parts_of_series(const window_parts *parts, rpp_value_group group
     return count;
 }
 
+/* A part of a window without a level must not look like a level of nothing, which replaces the one before. */
+static unsigned mode_of(const rpp_exporter *exporter, const rpp_profile *profile)
+{
+    unsigned mode = exporter->options.mode, without_levels = mode & ~rpp_level_mode();
+    bool measures_others = without_levels & ~(unsigned)RPP_MODE_CUSTOM;
+    return rpp_profile_level_ns(profile) || !measures_others ? mode : without_levels;
+}
+
 static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
 {
-    unsigned mode = exporter->options.mode;
+    unsigned mode = mode_of(exporter, parts->profile);
     rpp_label_policy_begin(exporter->options.policy, rpp_profile_time_ns(parts->profile));
     rpp_status status = RPP_OK;
     if (!exporter->limits.one_group) status = encode_values(exporter, parts, mode);
