@@ -443,6 +443,8 @@ RSpec.describe "the control socket" do
       expect(command("attach").err).to eq("rperf-push: attach needs the pid of a process; rperf-push ps lists them\n")
       expect(command("attach", "1x").err).to eq("rperf-push: attach: \"1x\" is no pid\n")
       expect(command("attach", "-m", "gpu", "1").err).to eq("rperf-push: attach: mode must be cpu, wall, alloc, heap, contention, custom or several as cpu,wall,alloc,heap,contention,custom, got gpu\n")
+      { "--only" => "A", "--except" => "A", "--report" => "flat", "--limit" => "3", "--max-nodes" => "9", "--blocks" => nil, "--no-c-methods" => nil }
+        .each { |given| expect(command("attach", *given.compact, "1").err).to eq("rperf-push: attach: #{given.first} needs --trace\n") }
       expect(command("attach", "--seconds", "0", "1").err).to eq("rperf-push: attach: seconds must be a number above 0, got 0\n")
     end
   end

@@ -4,7 +4,8 @@
  *   trace max_nodes=100000 c_methods=1 blocks=0 only=Shop%23buy
  *   Patterns of methods, only and except, may come several times; in them stands %23 for the byte 0x23.
  *   A document says that the tracing has begun. When the peer wants no more, the tree comes as a document, and the end. One peer at a
- *   time; it is paused and resumed by further requests, which any peer may send. A job starts a Ruby thread, which begins, waits and ends: it waits as any thread does, and exceptions that are meant for the
+ *   time; it is paused and resumed by further requests, which any peer may send.
+ *   A job starts a Ruby thread, which begins, waits and ends: it waits as any thread does, and exceptions that are meant for the
  *   program's threads do not meet it.
  *
  * Threads    open, look_after, finish, close: the control server's. init: under the GVL.

@@ -55,7 +55,7 @@ module RperfPush
                      text: "json, pprof, collapsed or text (default: what the extension says, or else pprof)"),
           Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers"),
           Option.new(long: "trace", key: :trace, text: "every call instead of samples: wall time, and the options that follow"),
-          *TraceOptions::LIST.select { |option| %i[report limit only except c_methods blocks].include?(option.key) },
+          *TraceOptions::LIST.select { |option| (TraceOptions::ATTACHED - [:max_nodes]).include?(option.key) },
           Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: 100_000, takes: Integer,
                      text: "chains of calls that are told apart, to 200000 (default: 100000)")
         ]
