@@ -118,6 +118,24 @@ RSpec.describe "rperf-push stat" do
     end
   end
 
+  it "has the classes of what is alive, where it is asked for" do
+    File.write(program = "#{tmpdir}/kept.rb", <<~RUBY)
+      class Kept; end
+      class Gone; end
+      KEPT = Array.new(3000) { Kept.new }
+      5000.times { Gone.new }
+      GC.start
+    RUBY
+    [[], %w[--class-labels]].each do |options|
+      ended = rperf_push("stat", "-m", "heap", "--alloc-interval", "1", *options, "ruby", program, env: { "TMPDIR" => tmpdir })
+      expect(numbers_of(ended.err)).to include("Gone" => 5000)
+      alive = ended.err[/objects alive at the last GC.*?detected threads/m]
+      expect(alive).to match(/\A.* \(\d+ KB\)\n +3,000 .*% +Kept\n/)
+      expect(alive).not_to include("Gone")
+    end
+    expect(rperf_push("stat", "ruby", program, env: { "TMPDIR" => tmpdir }).err).not_to include("alive")
+  end
+
   describe "of what the program counts itself" do
     before do
       File.write("#{tmpdir}/counts.rb", <<~'RUBY')

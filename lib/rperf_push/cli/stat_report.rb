@@ -62,26 +62,31 @@ module RperfPush
 
       def ruby
         gc = @result.data[:gc_stats] || Hash.new(0)
-        [gc_time(gc), counter("Ruby", number(gc[:allocated_objects]), "allocated objects"), *classes,
-         counter("Ruby", number(gc[:freed_objects]), "freed objects"),
+        [gc_time(gc), counter("Ruby", number(gc[:allocated_objects]), "allocated objects"), *classes(:alloc_objects),
+         counter("Ruby", number(gc[:freed_objects]), "freed objects"), *live_heap,
          counter("Ruby", number(@result.data[:detected_thread_count]), "detected threads"), *yjit, *processes]
       end
 
+      # Of the objects that the program created; nothing where it was not asked for.
+      def live_heap
+        return [] unless Values.names(@result.data).include?(:inuse_objects)
+
+        objects, bytes = %i[inuse_objects inuse_space].map { |value| Values.sums(@result.data, value) { nil }[nil] }
+        [counter("Ruby", number(objects), "objects alive at the last GC (#{number(bytes / 1024)} KB)"), *classes(:inuse_objects)]
+      end
+
       # The classes with the most objects, by draws.
-      def classes
-        sums = objects_by_class
+      def classes(value)
+        sums = by_class(value)
         all = sums.values.sum
         rows = sums.except(UNKNOWN).select { |_, sum| percent(sum, all) >= LEAST_SHARE }.sort_by { |name, sum| [-sum, name] }
         rows.first(CLASSES).map { |name, sum| counter("Ruby", number(sum), format("%5.1f%%  %s", percent(sum, all), name)) }
       end
 
-      def objects_by_class
-        return Values.sums(@result.data, :alloc_objects) { |set| set[:class] || UNKNOWN } if @class_labels
+      def by_class(value)
+        return Values.sums(@result.data, value) { |set| set[:class] || UNKNOWN } if @class_labels
 
-        objects = Values.column(@result.data, :alloc_objects)
-        Values.samples(@result.data).each_with_index.with_object(Hash.new(0)) do |((frames), at), sums|
-          sums[frames.first[1]] += objects[at] if objects[at].positive?
-        end
+        Values.weighed(@result.data, value).each_with_object(Hash.new(0)) { |(frames, objects), sums| sums[frames.first[1]] += objects }
       end
 
       def gc_time(gc)
