@@ -275,6 +275,17 @@ RSpec.describe "Tracing calls" do
     expect(without_c.methods.map(&:kind).uniq).to eq([:ruby])
   end
 
+  # In a program of its own, where <main> is all that is under way.
+  it "tells as many chains of calls apart as it was asked to, and counts none of its own among them" do
+    kept = result_of(<<~RUBY)
+      puts JSON.generate([3, 5, 7].map { |limit|
+        tree = RperfPush.trace(max_nodes: limit) { %w[upcase downcase reverse to_s to_sym size].each { |name| "a".public_send(name) } }[:tree]
+        tree.nodes.count { |node| node.target && node.target.kind != :other }
+      })
+    RUBY
+    expect(kept).to eq([3, 5, 7])
+  end
+
   it "counts chains of calls past the limit together" do
     tree = traced(max_nodes: 40) { 60.times { |i| Object.new.instance_eval("def m#{i} = to_s; m#{i}", __FILE__, __LINE__) } }
     expect(tree).to be_full

@@ -20,6 +20,8 @@ module RperfPush
     MODES = %i[wall cpu alloc].freeze
     MAX_NODES = 500_000
     NODES = (1..(1 << 26))
+    # Chains of our own below the caller of {RperfPush.trace}, which nobody sees: trace, run, start, resume, calls_resume.
+    OWN_NODES = 5
 
     # @param block [Proc] is given the trace
     # @return [Hash] as {RperfPush.trace} returns it
@@ -43,7 +45,7 @@ module RperfPush
       end
 
       @filter = CallFilter.new(only:, except:)
-      @arguments = [max_nodes, @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
+      @arguments = [[max_nodes + OWN_NODES, NODES.max].min, @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
     end
 
     # @return [void]
