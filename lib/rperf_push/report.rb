@@ -15,6 +15,7 @@ module RperfPush
     def initialize(data, value: nil)
       @profile = data
       @value = value || Values.names(data).first
+      @other_values = value ? [] : Values.names(data).drop(1)
       @graph = Graph.new(data, value:, detailed: true)
     end
 
@@ -34,12 +35,14 @@ module RperfPush
       heading + rows.map { |one| row(one, width) }.join
     end
 
+    # Of what has nothing of the weight, such as the class of allocated objects beside times: what it has of another value.
+    #
     # @param name [String, Regexp] a method's name, or a part of it
     # @param limit [Integer, nil] rows of each table of callers and callees; nil means all
     # @return [String, nil] nil if no method matches
     def method(name, limit: nil)
       functions = matching(name)
-      functions.map { |function| describe(function, limit) }.join("\n") if functions.any?
+      functions.map { |function| description(function, limit) }.join("\n") if functions.any?
     end
 
     # @return [String] a graph for Graphviz
@@ -58,6 +61,22 @@ module RperfPush
     def print_text(limit: nil, io: $stdout) = io.print(text(limit:))
     def print_method(name, io: $stdout) = io.print(method(name) || "no method #{name}\n")
     def print_graphviz(io: $stdout) = io.print(dot)
+
+    protected
+
+    # All values have the same functions.
+    def total_of(index) = @graph.functions[index].total_ns
+
+    def describe(index, limit, is_other: false)
+      function = @graph.functions[index]
+      lines = @graph.lines_of(function)
+      place = [function.path, lines.first&.number].compact.reject { |part| part == "" }.join(":")
+      ["#{function.label}#{" (#{place})" unless place.empty?}\n",
+       "  #{is_other ? @value : "samples"}: #{share(function.self_ns)} self / #{share(function.total_ns)} total\n",
+       *relatives("callers", @graph.callers_of(function), function, limit),
+       *relatives("callees", @graph.callees_of(function), function, limit),
+       *code(function, lines)].join
+    end
 
     private
 
@@ -93,19 +112,17 @@ module RperfPush
       @graph.by_total.select { |function| function.label.match?(pattern) }
     end
 
-    def describe(function, limit)
-      lines = @graph.lines_of(function)
-      place = [function.path, lines.first&.number].compact.reject { |part| part == "" }.join(":")
-      ["#{function.label}#{" (#{place})" unless place.empty?}\n",
-       "  samples: #{share(function.self_ns)} self / #{share(function.total_ns)} total\n",
-       *relatives("callers", @graph.callers_of(function), function, limit),
-       *relatives("callees", @graph.callees_of(function), function, limit),
-       *code(function, lines)].join
+    def description(function, limit)
+      other = others.find { |report| report.total_of(function.index).positive? } unless function.total_ns.positive?
+      other ? other.describe(function.index, limit, is_other: true) : describe(function.index, limit)
     end
+
+    def others = @others ||= @other_values.map { |value| self.class.new(@profile, value:) }
 
     def share(number) = format("%s (%.1f%%)", amount(number), @graph.percent(number))
 
     def relatives(title, list, function, limit)
+      list = list.reject { |_, total| total.zero? }
       return [] if list.empty?
 
       ["  #{title}:\n"] + list.first(limit || list.size).map do |other, total|

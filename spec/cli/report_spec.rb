@@ -47,6 +47,19 @@ RSpec.describe "reading profiles" do
       expect(described_class.new(data).method("nope")).to be_nil
     end
 
+    it "describes what has nothing of the weight by another value that it has something of, if none was asked for" do
+      both = data(aggregated_samples: [[[a, main], 5_000_000, 1, 0], [[["<class>", "String", 0], a, main], 0, 1, 0]],
+                  values: { alloc_objects: [0, 3], alloc_space: [0, 120] }, units: { alloc_objects: "count", alloc_space: "bytes" })
+      expect(described_class.new(both).method("String")).to eq(<<~TEXT)
+        String (<class>)
+          alloc_objects: 3 count (100.0%) self / 3 count (100.0%) total
+          callers:
+                 3 count (100.0%)  A#pow
+      TEXT
+      expect(described_class.new(both).method("A#pow")).to match(/\A.*\n  samples: 5\.0 ms \(100\.0%\) self.*\n  callers:\n.*main>\n  code:/)
+      expect(described_class.new(both, value: :cpu).method("String")).to eq("String (<class>)\n  samples: 0.0 ms (0.0%) self / 0.0 ms (0.0%) total\n")
+    end
+
     it "draws a graph that Graphviz takes, whatever the names" do
       odd = data(aggregated_samples: [[[["x", "quote\" \\ back", 1], main], 1, 1, 0]])
       expect(described_class.new(odd).dot).to include('label="quote\\" \\\\ back\\n').and match(/\d -> \d/)
