@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Traces every call of this process for `rperf-push trace`, which put it into RUBYOPT: from here until the program ends, also where it
-# becomes another one by exec. The programs that it starts are not traced. It comes before Bundler and loads no other gem.
+# Traces every call of this process for `rperf-push trace`, which put it into RUBYOPT: from the first line of the program's script until
+# the program ends, also where it becomes another one by exec. The programs that it starts are not traced. It comes before Bundler and
+# loads no other gem.
 begin
   require "rperf_push/injection"
 
@@ -33,11 +34,23 @@ begin
         false
       end
 
-      def start = @trace.start
+      # What is still to be loaded before the script, by RubyGems and RUBYOPT, is not the program's.
+      def start_with_script
+        @script = TracePoint.new(:line) { |at| start if at.method_id.nil? && caller_locations(1, 1).first.label == "<main>" }
+        @script.enable(target_thread: Thread.main)
+      end
 
+      def start
+        @script.disable
+        @trace.start
+      end
+
+      # First of all nothing more is counted.
       def finish
+        @trace.pause
         return unless @pid == Process.pid
 
+        start if @script.enabled? # there was no such line
         @trace.pause
         RperfPush.save(@path, @trace.data, format: :json)
       rescue StandardError, LoadError => e
@@ -48,7 +61,7 @@ begin
 
   if RperfPush::CallSession.begin
     at_exit { RperfPush::CallSession.finish }
-    RperfPush::CallSession.start
+    RperfPush::CallSession.start_with_script
   end
 rescue LoadError, SyntaxError, StandardError, NotImplementedError => e
   $stderr.puts "[rperf-push] #{$0} (ruby #{RUBY_VERSION}) is not traced: #{e.message.lines.first.to_s.chomp}"

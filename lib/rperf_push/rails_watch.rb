@@ -3,13 +3,16 @@
 module RperfPush
   # Loads the railtie as soon as Rails is defined: at once, or later if the program loads the gem before Rails.
   #
-  # Ruby notifies a module of each new constant. Once Rails is defined, the watch ends.
+  # Ruby notifies a module of each new constant. Once Rails is defined, the watch ends. A `case` of a Symbol calls no method, which would be
+  # among the calls of a program that is traced.
   module RailsWatch
     # Waits for ::Rails.
     module Top
       def const_added(name)
         super
-        RailsWatch.watch(::Rails) if name == :Rails && !Object.autoload?(:Rails) && ::Rails.instance_of?(Module)
+        case name
+        when :Rails then RailsWatch.watch(::Rails) if !Object.autoload?(:Rails) && ::Rails.instance_of?(Module)
+        end
       end
     end
 
@@ -17,7 +20,9 @@ module RperfPush
     module Inside
       def const_added(name)
         super
-        RailsWatch.arrived if name == :Application && !autoload?(:Application)
+        case name
+        when :Application then RailsWatch.arrived unless autoload?(:Application)
+        end
       end
     end
 

@@ -30,6 +30,16 @@ RSpec.describe "rperf-push trace" do
     expect(ended.out).to start_with("10\nTraced: ").and match(/ 9   Shop#taxed \[recursive\] \(.*work\.rb:3\)$/).and match(/ 1   Shop#total /)
   end
 
+  it "counts what the script calls, and nothing that comes before and after it" do
+    File.write("few.rb", "class Few; end\n'x'.upcase\nat_exit { :y.to_s }\n")
+    File.write("before.rb", "'x'.downcase.reverse")
+    expect(rperf_push("trace", "-o", "calls.json", RbConfig.ruby, "-r", "./before", "few.rb").to_a).to eq(["", "", 0])
+    tree = RperfPush.load("calls.json")[:tree]
+    expect(tree.methods.map(&:label)).to match_array(%w[<main> Module#const_added Class#inherited String#upcase Kernel#at_exit Symbol#to_s])
+    File.write("none.rb", "# nothing")
+    expect(rperf_push("trace", "none.rb").to_a).to match([/\ATraced: .* 0 calls/, "", 0])
+  end
+
   it "writes each kind of file" do
     Dir.mkdir("out")
     { "a.json.gz" => "", "a.pb.gz" => "", "callgrind.out.a" => "", "a.dot" => "" }.each_key do |name|
