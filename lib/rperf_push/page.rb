@@ -22,6 +22,8 @@ module RperfPush
              "base-uri 'none'; form-action 'none'"
     SERVED_POLICY = "#{format(POLICY, *["'self'"] * 3)}; frame-ancestors 'none'".freeze
     GZIP = "\x1F\x8B".b
+    MISSING = "this copy of rperf-push has no page: one from git, or packed by `gem build`, comes without it. In a checkout, `bin/setup test` and " \
+              "`rake page` build it, and `rake build` packs a gem with it. `rperf-push report` needs none".freeze
 
     module_function
 
@@ -30,7 +32,7 @@ module RperfPush
     # @raise [Missing]
     def read(name)
       folder = FOLDERS.find { |one| File.exist?(File.join(one, "index.html")) }
-      raise Missing, "the page is not in this build: bin/setup test and rake page build it, rake build packs it" unless folder
+      raise Missing, MISSING unless folder
 
       File.read(File.join(folder, name), encoding: Encoding::UTF_8)
     end
