@@ -37,6 +37,23 @@ RSpec.describe "The gem, loaded" do
     expect([out, err, status.exitstatus]).to eq(["done\n", "", 0])
   end
 
+  {
+    "config.directory = FOLDER" => [{}, "way is profiled: backend directory at FOLDER, engine signal (the kernel ticks every N ms), 99 Hz, every 10 s"],
+    "config.server_address, config.engine, config.frequency = 'http://ada:secret@127.0.0.1:1/behind', :safepoint, 19" =>
+      [{ "RPERF_PUSH_UPLOAD_INTERVAL" => "60" }, "way is profiled: backend pyroscope at http://127.0.0.1:1/behind, engine safepoint, 19 Hz, every 60 s"],
+    "config.enabled = false" => [{}, "off: enabled is false in the configuration"],
+    "" => [{ "RPERF_PUSH_ENABLED" => "no" }, "off: RPERF_PUSH_ENABLED is no"]
+  }.each do |settings, (env, line)|
+    it "says in a line what it profiles, how, and where that goes, or why not: #{line}" do
+      out, err, status = run_in("-r", "logger", "-e", <<~RUBY, env: { "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "0.1", **env })
+        logger = Logger.new($stdout, formatter: ->(level, _, _, text) { "\#{level} \#{text}\\n" })
+        RperfPush.configure! { |config| config.logger, config.application_name = logger, "way"; #{settings.gsub("FOLDER", tmpdir.dump)} }
+        logger.level = Logger::FATAL
+      RUBY
+      expect([out.sub(/every [\d.]+ ms/, "every N ms"), err, status.exitstatus]).to eq(["INFO [rperf-push] #{line.gsub("FOLDER", tmpdir)}\n", "", 0])
+    end
+  end
+
   it "profiles what is typed into irb" do
     home = { "HOME" => tmpdir, "RUBYOPT" => nil, "TERM" => "dumb" }
     out, err, status = run_in("-S", "irb", "-f", stdin: "#{program}\nputs [RperfPush.running?, RperfPush.flush].inspect\n", env: home)

@@ -399,6 +399,7 @@ static VALUE native_started(VALUE self)
     VALUE hash = rb_hash_new();
     rb_rpp_put(hash, "application", rb_utf8_str_new_cstr(s->application_name));
     rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(backends[s->backend]));
+    rb_rpp_put(hash, "target", rb_rpp_settings_target(s));
     rb_rpp_put(hash, "engine", rb_utf8_str_new_cstr(rb_rpp_sampler_engine()));
     rb_rpp_put(hash, "frequency", UINT2NUM(s->frequency));
     rb_rpp_put(hash, "interval", DBL2NUM((double)s->upload_interval_ns / RPP_NS_PER_S));

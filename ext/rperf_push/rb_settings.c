@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/quote.h"
+#include "core/http/http_url.h"
 #include "core/settings/options.h"
 #include "rb_heap.h"
 
@@ -226,4 +228,14 @@ rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE mistakes)
         return NULL;
     }
     return r.settings;
+}
+
+VALUE rb_rpp_settings_target(const rpp_settings *settings)
+{
+    if (settings->backend == RPP_BACKEND_DIRECTORY) return rb_utf8_str_new_cstr(settings->directory);
+    char *url = rpp_url_without_userinfo(settings->server_address);
+    if (!url) rb_memerror();
+    VALUE shown = rb_utf8_str_new(url, (long)strcspn(url, "?#"));
+    rpp_free(url);
+    return shown;
 }

@@ -15,4 +15,7 @@
  * NoMemoryError. */
 rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE mistakes);
 
+/* Where profiles go: the address without secret parts, or the directory. A String; raises only NoMemoryError. */
+VALUE rb_rpp_settings_target(const rpp_settings *settings);
+
 #endif

@@ -11,7 +11,6 @@
 #include "core/base/clock.h"
 #include "core/delivery/exporter.h"
 #include "core/http/http_client.h"
-#include "core/http/http_url.h"
 #include "rb_settings.h"
 #include "rb_values.h"
 
@@ -152,17 +151,6 @@ static const char *verdict_name(const tool *t)
     }
 }
 
-/* The address without secret parts, or the directory. */
-static VALUE target(const tool *t)
-{
-    if (t->settings->backend == RPP_BACKEND_DIRECTORY) return rb_utf8_str_new_cstr(t->settings->directory);
-    char *url = rpp_url_without_userinfo(t->settings->server_address);
-    if (!url) rb_memerror();
-    VALUE shown = rb_utf8_str_new(url, (long)strcspn(url, "?#"));
-    rpp_free(url);
-    return shown;
-}
-
 static VALUE describe(const tool *t, const char *verdict, uint64_t took_ns)
 {
     const rpp_attempt *attempt = &t->delivery.attempt;
@@ -176,7 +164,7 @@ static VALUE describe(const tool *t, const char *verdict, uint64_t took_ns)
     rb_rpp_put(hash, "timed_out", t->delivery.timed_out ? Qtrue : Qfalse);
     rb_rpp_put(hash, "seconds", DBL2NUM((double)took_ns / 1e9));
     rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(t->backend->name));
-    rb_rpp_put(hash, "target", target(t));
+    rb_rpp_put(hash, "target", rb_rpp_settings_target(t->settings));
     rb_rpp_put(hash, "application_name", rb_utf8_str_new_cstr(t->settings->application_name));
     rb_rpp_put(hash, "max_raw_bytes",
                t->backend->limits.max_raw_bytes ? SIZET2NUM(t->backend->limits.max_raw_bytes) : Qnil);

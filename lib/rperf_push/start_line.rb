@@ -24,7 +24,7 @@ module RperfPush
       started = Native.started
       tick = RperfPush.stats[:kernel_tick_ns] / 1e6
       engine = started[:engine].to_s == "signal" ? "signal (the kernel ticks every #{format("%g", tick)} ms)" : started[:engine]
-      format("%<application>s is profiled: backend %<backend>s, engine %<engine>s, %<frequency>d Hz, every %<interval>g s",
+      format("%<application>s is profiled: backend %<backend>s at %<target>s, engine %<engine>s, %<frequency>d Hz, every %<interval>g s",
              started.merge(engine:))
     end
 
