@@ -205,6 +205,19 @@ RSpec.describe "A profiled process" do
     expect(@pyroscope.received.select { |one| one.labels.to_h["service_name"] == service }).to all(be_accepted)
   end
 
+  # One of some 250 had lost all its samples, before one collector ticked for all sessions.
+  it "has samples of every child that works, engine safepoint, whatever has forked it" do
+    run(<<~'RUBY', engine: "safepoint", upload_interval: 1800)
+      Array.new(2) { Thread.new { loop { parent_work; sleep 0.002 } } }
+      body = -> { say Process.pid; child_work }
+      ways = [-> { fork(&body) }, -> { Thread.new { fork(&body) }.value }, -> { Fiber.new { fork(&body) }.resume }]
+      12.times { ways.map(&:call).each { |child| Process.wait(child); $?.success? or abort } }
+    RUBY
+    children = said.values - [said.fetch("parent")]
+    expect(children.size).to eq(36)
+    expect(sent.values_at(*children)).to all(eq(%w[child_work]))
+  end
+
   it "has a child that closes its windows, though another thread had just begun when it was forked" do
     run(<<~'RUBY', upload_interval: 0.1)
       3.times do
