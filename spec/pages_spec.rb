@@ -91,6 +91,70 @@ RSpec.describe "The page" do
     end
   end
 
+  describe "docs/labels.md" do
+    text = page.("labels")
+    shown = blocks.(text, "ruby")
+
+    define_method(:run_there) do |code|
+      out, err, status = run_ruby(code, gems: true, env: { "RPERF_PUSH_DIRECTORY" => tmpdir })
+      expect([err, status.success?]).to eq(["", true])
+      JSON.parse(out.lines.last)
+    end
+
+    it "labels as it says" do
+      expect(shown.first).to end_with("RperfPush.labels                          # => {}\n")
+      seen = run_there(<<~RUBY)
+        require "json"
+        RperfPush.configure!
+        def import = $seen = RperfPush.labels
+        #{shown.first}
+        puts JSON.generate([$seen, RperfPush.labels])
+      RUBY
+      expect(seen).to eq([{ "tenant" => "acme", "phase" => "import" }, {}])
+    end
+
+    it "names requests with each option of the middleware" do
+      options = text[/^## Rack.*?(?=^## )/m].scan(/^\| `(label\w*: .*?)` \|/).flatten
+      expect(options.size).to eq(3)
+      expect(shown[1]).to end_with("use RperfPush::RackMiddleware\n")
+      uses = [nil, *options].map { |option| [shown[1].chomp, *option&.sub("{ ... }", '{ "named #{env["PATH_INFO"]}" }')].join(", ") }
+      seen = run_there(<<~RUBY)
+        require "json"
+        require "rack"
+        RperfPush.configure!
+        seen = #{uses.inspect}.map do |use|
+          labels = nil
+          app = Rack::Builder.new { eval(use); run ->(env) { labels = RperfPush.labels; [200, {}, []] } }
+          Rack::MockRequest.new(app.to_app).get("/users/7")
+          labels
+        end
+        puts JSON.generate(seen)
+      RUBY
+      expect(seen).to eq([{ "endpoint" => "GET /users/:id" }, { "route" => "GET /users/:id" }, { "endpoint" => "GET /users/7" }, { "endpoint" => "named /users/7" }])
+    end
+
+    it "has settings that are accepted, and features that load beside what they are for" do
+      features = text.scan(%r{require "(rperf_push/\w+)"}).flatten.uniq
+      expect(features.size).to be >= 6
+      worked = run_there(<<~RUBY)
+        require "json"
+        require "sidekiq"
+        require "sidekiq/cli"
+        require "active_job"
+        #{features.map { |feature| "require #{feature.inspect}" }.join("\n")}
+        #{shown[2].sub("configure", "configure!")}
+        #{shown[3]}
+        class ApplicationJob < ActiveJob::Base
+          #{text[/`(include RperfPush::\w+)`/, 1]}
+        end
+        puts JSON.generate([RperfPush.running?, Sidekiq.default_configuration.server_middleware.map { |entry| entry.klass.name }])
+      RUBY
+      expect(worked.first).to be(true)
+      expect(worked.last).to include("RperfPush::SidekiqMiddleware")
+      expect(shown.size).to eq(4)
+    end
+  end
+
   describe "docs/from_pyroscope_gem.md" do
     rows = page.("from_pyroscope_gem").scan(/^\|.*? \| (.*) \|$/).flatten.map { |cell| cell.scan(/`([^`]+)`/).flatten.map { |code| code.gsub("\\|", "|") } }
 
