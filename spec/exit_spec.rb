@@ -103,6 +103,23 @@ RSpec.describe "The end of a process" do
     expect(texts.first.grep(/unknown/)).to eq([])
   end
 
+  # Where end procs run, nothing is on the stack any more, and the last window also has what earlier ones have kept of the CPU time.
+  it "has stacks for all that it did last, whatever is on the stack when the profiler ends" do
+    _, err, status = run_ruby(<<~RUBY, arguments: ["-I", BurnerExtension.load_path, "-r", "burner"])
+      #{continuous}
+      Burner.heavy(0.03)
+      RperfPush.flush
+      Burner.sleep_without_gvl(0.05)
+      Process.kill(:TERM, $$)
+      sleep
+    RUBY
+    expect([err, status.termsig]).to eq(["", Signal.list["TERM"]])
+    last = Dir[File.join(tmpdir, "*.pb.gz")].max_by { |path| path[/-(\d+)\.pb/, 1].to_i }
+    names = PprofProfile.read(last).samples.map { |sample| sample.stack.map(&:name) }
+    expect(names).to include(include("Burner.sleep_without_gvl"))
+    expect(names.flatten.grep(/unknown/)).to eq([])
+  end
+
   it "frees what Ruby frees with RUBY_FREE_AT_EXIT=1, and is none the worse for it" do
     env = { "RUBY_FREE_AT_EXIT" => "1" }
     code = "#{continuous}; RperfPush.start; Thread.new { Burner.sleep_without_gvl(0.05) }.join; fork { exit }; Process.wait"

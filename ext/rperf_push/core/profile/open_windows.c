@@ -1,6 +1,7 @@
 /* open_windows.c - the windows that were not delivered yet: their times and their samples. */
 #include "profile/open_windows.h"
 
+#include "profile/last_stacks.h"
 #include "profile/window_part.h"
 #include "sampling/thread_time.h"
 
@@ -63,6 +64,7 @@ uint64_t rpp_open_windows_known_due_ns(const rpp_open_windows *w, uint32_t windo
 
 static void share_out(rpp_open_windows *w, rpp_profile *profile, rpp_draws draws)
 {
+    if (draws.last) rpp_give_last_stacks(profile);
     rpp_profile_share_out(profile, draws.longest_ns, draws.last, &w->rests);
 }
 

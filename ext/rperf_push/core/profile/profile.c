@@ -240,13 +240,21 @@ static rpp_row *row_like(rpp_profile *profile, size_t index, uint32_t thread_seq
         (rpp_row){.stack = like->stack, .labels = like->labels, .thread_seq = thread_seq, .state = (uint8_t)state});
 }
 
-/* The last row in this state, else the last of all. RPP_NO_ROW: no row is of time. */
+bool rpp_profile_has_stack_of(const rpp_profile *profile, const rpp_row *row)
+{
+    uint32_t depth;
+    const uint32_t *stack = rpp_stack_table_get(profile->stacks, row->stack, &depth);
+    return depth != 1 || rpp_stack_table_location(profile->stacks, stack[0]).frame != RPP_FRAME_UNKNOWN;
+}
+
+/* The last row in this state, else the last of all. RPP_NO_ROW: no row is of time and has a stack. */
 static size_t last_row_in(const rpp_profile *profile, rpp_state state)
 {
     size_t last = RPP_NO_ROW;
     for (size_t i = profile->row_count; i-- > 0;) {
-        if (rpp_row_is_of_objects(&profile->rows[i])) continue;
-        if (profile->rows[i].state == state) return i;
+        const rpp_row *row = &profile->rows[i];
+        if (rpp_row_is_of_objects(row) || !rpp_profile_has_stack_of(profile, row)) continue;
+        if (row->state == state) return i;
         if (last == RPP_NO_ROW) last = i;
     }
     return last;
@@ -329,9 +337,9 @@ void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, 
     add_stand_ins(profile, &how);
     rpp_shares_give(&profile->shares, profile->rows, profile->row_count, &how, rests, &unplaced);
     place_nobodys(profile, &unplaced);
+    uint64_t little_ns = (last ? RPP_SHARES_OWN : RPP_SHARES_LITTLE) * period_ns; /* a rest may be as much as that */
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        add_unseen(profile, state, unplaced.unseen.cpu_ns[state], unplaced.unseen.wall_ns[state],
-                   RPP_SHARES_LITTLE * period_ns);
+        add_unseen(profile, state, unplaced.unseen.cpu_ns[state], unplaced.unseen.wall_ns[state], little_ns);
     }
     share_out_objects(profile);
 }

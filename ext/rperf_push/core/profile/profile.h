@@ -69,6 +69,8 @@ bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *nam
 size_t rpp_profile_row_count(const rpp_profile *profile);
 /* In the order of their first use; valid until the next add. */
 const rpp_row *rpp_profile_rows(const rpp_profile *profile);
+/* False: it was captured where there was no stack. */
+bool rpp_profile_has_stack_of(const rpp_profile *profile, const rpp_row *row);
 /* A row whose values may be changed; valid until the next add. */
 rpp_row *rpp_profile_row(rpp_profile *profile, size_t index);
 /* Gives a row another stack, or other labels. RPP_LIMIT, RPP_NO_MEMORY: it is as it was. */
