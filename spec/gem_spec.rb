@@ -78,7 +78,7 @@ RSpec.describe "The gem" do
     expect(ruby("-S", "bundle", "exec", "rperf-push", "--version", env: home)).to eq("rperf-push #{RperfPush::VERSION}\n")
     expect(profile("-rbundler/setup", env: home).lines).to all(start_with("#{tmpdir}/home/"))
     # What it says must be of use where there is no checkout.
-    _, err, status = run_program([RbConfig.ruby, "-S", *%w[bundle exec rperf-push view Gemfile]], env: clean.merge(home), chdir: tmpdir)
+    _, err, status = run_program(%W[#{RbConfig.ruby} -S bundle exec rperf-push view Gemfile], env: clean.merge(home), chdir: tmpdir)
     expect([err.lines.size, status.exitstatus]).to eq([1, 1])
     expect(err).to match(/\Arperf-push: view: this copy of rperf-push has no page: one from git.*In a checkout,.*`rake build` packs a gem with it/)
   end

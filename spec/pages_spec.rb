@@ -117,7 +117,7 @@ RSpec.describe "The page" do
       options = text[/^## Rack.*?(?=^## )/m].scan(/^\| `(label\w*: .*?)` \|/).flatten
       expect(options.size).to eq(3)
       expect(shown[1]).to end_with("use RperfPush::RackMiddleware\n")
-      uses = [nil, *options].map { |option| [shown[1].chomp, *option&.sub("{ ... }", '{ "named #{env["PATH_INFO"]}" }')].join(", ") }
+      uses = [nil, *options].map { |option| [shown[1].chomp, *option&.sub("{ ... }", '{ "named " + env["PATH_INFO"] }')].join(", ") }
       seen = run_there(<<~RUBY)
         require "json"
         require "rack"

@@ -45,7 +45,7 @@ module RperfPush
       end
 
       @filter = CallFilter.new(only:, except:)
-      @arguments = [[max_nodes + OWN_NODES, NODES.max].min, @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
+      @arguments = [room_for(max_nodes), @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
     end
 
     # @return [void]
@@ -73,5 +73,9 @@ module RperfPush
       facts = Native.calls_facts(@native)
       CallTree.new(facts, Native.calls_result(@native, @filter.names(facts[:methods]), @costs))
     end
+
+    private
+
+    def room_for(nodes) = [nodes + OWN_NODES, NODES.max].min
   end
 end

@@ -22,8 +22,8 @@ module RperfPush
              "base-uri 'none'; form-action 'none'"
     SERVED_POLICY = "#{format(POLICY, *["'self'"] * 3)}; frame-ancestors 'none'".freeze
     GZIP = "\x1F\x8B".b
-    MISSING = "this copy of rperf-push has no page: one from git, or packed by `gem build`, comes without it. In a checkout, `bin/setup test` and " \
-              "`rake page` build it, and `rake build` packs a gem with it. `rperf-push report` needs none".freeze
+    MISSING = "this copy of rperf-push has no page: one from git, or packed by `gem build`, comes without it. In a checkout, " \
+              "`bin/setup test` and `rake page` build it, and `rake build` packs a gem with it. `rperf-push report` needs none"
 
     module_function
 

@@ -70,8 +70,7 @@ module RperfPush
     def describe(index, limit, is_other: false)
       function = @graph.functions[index]
       lines = @graph.lines_of(function)
-      place = [function.path, lines.first&.number].compact.reject { |part| part == "" }.join(":")
-      ["#{function.label}#{" (#{place})" unless place.empty?}\n",
+      ["#{heading(function, lines)}\n",
        "  #{is_other ? @value : "samples"}: #{share(function.self_ns)} self / #{share(function.total_ns)} total\n",
        *relatives("callers", @graph.callers_of(function), function, limit),
        *relatives("callees", @graph.callees_of(function), function, limit),
@@ -115,6 +114,11 @@ module RperfPush
     def description(function, limit)
       other = others.find { |report| report.total_of(function.index).positive? } unless function.total_ns.positive?
       other ? other.describe(function.index, limit, is_other: true) : describe(function.index, limit)
+    end
+
+    def heading(function, lines)
+      place = [function.path, lines.first&.number].compact.reject { |part| part == "" }.join(":")
+      place.empty? ? function.label : "#{function.label} (#{place})"
     end
 
     def others = @others ||= @other_values.map { |value| self.class.new(@profile, value:) }
