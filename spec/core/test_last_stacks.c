@@ -20,8 +20,11 @@ static void begin(bool separate_rows)
 static void drawn(uint32_t thread_seq, rpp_state state, uint32_t frame, uint64_t cpu_drawn_ns)
 {
     rpp_location stack = {frame, 0};
-    rpp_sample sample = {
-        .thread_seq = thread_seq, .state = (uint8_t)state, .depth = 1, .cpu_drawn_ns = cpu_drawn_ns, .wall_drawn_ns = 1};
+    rpp_sample sample = {.thread_seq = thread_seq,
+                         .state = (uint8_t)state,
+                         .depth = 1,
+                         .cpu_drawn_ns = cpu_drawn_ns,
+                         .wall_drawn_ns = 1};
     CHECK_OK(rpp_profile_add(profile, &sample, &stack));
 }
 
@@ -88,6 +91,25 @@ TEST(before_the_end_no_stack_is_no_stack)
     clocked(1, RPP_STATE_RUNNING, 3000);
     end(false);
     CHECK_INT(cpu_at(NOWHERE, RPP_STATE_RUNNING), 3000);
+    rpp_profile_free(profile);
+}
+
+/* The end of a program is no part of its last request. */
+TEST(other_labels_are_other_stacks)
+{
+    rpp_label pair = {"endpoint", "GET /", 8, 5};
+    rpp_label_set *labels;
+    rpp_location stack = {100, 0};
+    CHECK_OK(rpp_label_set_merge(NULL, &pair, 1, &labels));
+    rpp_sample request = {.thread_seq = 1, .depth = 1, .wall_drawn_ns = 1, .labels = labels};
+    begin(false);
+    CHECK_OK(rpp_profile_add(profile, &request, &stack));
+    drawn(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
+    clocked(1, RPP_STATE_RUNNING, 300);
+    end(true);
+    CHECK_INT(cpu_at(100, RPP_STATE_RUNNING), 0);
+    CHECK_INT(cpu_at(NOWHERE, RPP_STATE_RUNNING), 300);
+    rpp_label_set_release(labels);
     rpp_profile_free(profile);
 }
 

@@ -1,11 +1,11 @@
-/* last_stacks.c - finds each thread's latest stack, and gives it to the rows of that thread that have none. */
+/* last_stacks.c - finds each thread's latest stack under each label set, and gives it to rows of the same kind that have none. */
 #include "profile/last_stacks.h"
 
 #include "base/alloc.h"
 #include "base/hash_index.h"
 
 typedef struct thread_stacks {
-    uint32_t thread_seq;
+    uint32_t thread_seq, labels;
     size_t last_row, last_rows[RPP_STATE_COUNT]; /* 1-based, as in shares.h */
 } thread_stacks;
 
@@ -15,29 +15,35 @@ typedef struct all_stacks {
     rpp_hash_index by_thread;
 } all_stacks;
 
-static bool is_thread(const void *table, uint32_t id, const void *thread_seq)
+static uint32_t hash_of(const rpp_row *row)
 {
-    return ((const all_stacks *)table)->threads[id].thread_seq == *(const uint32_t *)thread_seq;
+    return rpp_hash_words(row->thread_seq, row->labels);
 }
 
-static thread_stacks *find(const all_stacks *all, uint32_t thread_seq)
+static bool is_of(const void *table, uint32_t id, const void *wanted)
 {
-    uint32_t known =
-        rpp_hash_index_find(&all->by_thread, rpp_hash_words(thread_seq, 0), is_thread, all, &thread_seq);
+    const thread_stacks *thread = &((const all_stacks *)table)->threads[id];
+    const rpp_row *row = wanted;
+    return thread->thread_seq == row->thread_seq && thread->labels == row->labels;
+}
+
+static thread_stacks *find(const all_stacks *all, const rpp_row *row)
+{
+    uint32_t known = rpp_hash_index_find(&all->by_thread, hash_of(row), is_of, all, row);
     return known == RPP_INDEX_NONE ? NULL : &all->threads[known];
 }
 
 /* NULL: no memory. */
-static thread_stacks *find_or_add(all_stacks *all, uint32_t thread_seq)
+static thread_stacks *find_or_add(all_stacks *all, const rpp_row *row)
 {
-    thread_stacks *known = find(all, thread_seq);
+    thread_stacks *known = find(all, row);
     if (known) return known;
     if (rpp_grow((void **)&all->threads, &all->capacity, all->count + 1, sizeof *known) != RPP_OK ||
         rpp_hash_index_reserve(&all->by_thread, 1) != RPP_OK) {
         return NULL;
     }
-    rpp_hash_index_add(&all->by_thread, rpp_hash_words(thread_seq, 0), (uint32_t)all->count);
-    all->threads[all->count] = (thread_stacks){.thread_seq = thread_seq};
+    rpp_hash_index_add(&all->by_thread, hash_of(row), (uint32_t)all->count);
+    all->threads[all->count] = (thread_stacks){.thread_seq = row->thread_seq, .labels = row->labels};
     return &all->threads[all->count++];
 }
 
@@ -51,7 +57,7 @@ static bool find_last_rows(const rpp_profile *profile, all_stacks *all)
     const rpp_row *rows = rpp_profile_rows(profile);
     for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
         if (!is_of_time(&rows[i]) || !rpp_profile_has_stack_of(profile, &rows[i])) continue;
-        thread_stacks *thread = find_or_add(all, rows[i].thread_seq);
+        thread_stacks *thread = find_or_add(all, &rows[i]);
         if (!thread) return false;
         thread->last_row = thread->last_rows[rows[i].state] = i + 1;
     }
@@ -63,7 +69,7 @@ static bool give_last_stack(rpp_profile *profile, size_t index, const all_stacks
     rpp_row *row = rpp_profile_row(profile, index);
     bool wants = is_of_time(row) && row->state != RPP_STATE_WAITING;
     if (!wants || rpp_profile_has_stack_of(profile, row)) return false;
-    const thread_stacks *thread = find(all, row->thread_seq);
+    const thread_stacks *thread = find(all, row);
     if (!thread) return false;
     size_t last = thread->last_rows[row->state] ? thread->last_rows[row->state] : thread->last_row;
     row->stack = rpp_profile_rows(profile)[last - 1].stack;
