@@ -99,6 +99,19 @@ RSpec.describe "With outcome_labels" do
                                 "moved" => [%w[3xx false]])
   end
 
+  # Active Record begins a thread for its pool in the first request of a worker.
+  it "a thread that outlives the request that has begun it has its outcome no more" do
+    run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 0.001)
+      def lives_on = sleep(0.1)
+      def begins = ($thread = Thread.new { sleep(0.01) while APP_BUSY.any?; lives_on }; in_time)
+      APP_BUSY = [true]
+      get(:begins)
+      APP_BUSY.clear
+      $thread.join
+    RUBY
+    expect(outcomes).to include("in_time" => [%w[2xx true]], "lives_on" => [[nil, nil]])
+  end
+
   it "slow is what takes longer than the endpoint's other requests" do
     run_requests(<<~'RUBY', outcome_labels: true)
       def quick = answer(200)

@@ -57,6 +57,8 @@ static VALUE native_end_outcome(VALUE self, VALUE handle, VALUE status, VALUE la
     uint64_t took_ns = rpp_monotonic_ns() - rpp_outcome_began_ns(outcome);
     bool is_code = FIXNUM_P(status) && FIX2LONG(status) > 0 && FIX2LONG(status) < 600;
     unsigned code = is_code ? (unsigned)FIX2LONG(status) : 0;
+    const rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
+    rpp_outcome_ends_in(outcome, t ? t->seq : 0);
     rpp_outcome_end(outcome, code, slow_of(took_ns, code, label_key));
     return Qnil;
 }

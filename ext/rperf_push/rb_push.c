@@ -25,6 +25,8 @@ static rpp_status push_to(rb_rpp_outlet outlet, const rpp_sample *sample, const 
 static bool push(rb_rpp_thread *t, rpp_sample *sample, const rpp_location *stack)
 {
     bool taken = false;
+    const rpp_outcome *outcome = rpp_label_set_outcome(sample->labels);
+    sample->after_request = outcome && rpp_outcome_is_over_for(outcome, t->seq);
     for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
         if (!rb_rpp_outlet_is_on(outlet)) continue;
         sample->window = t->windows[outlet];

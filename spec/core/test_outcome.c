@@ -60,3 +60,16 @@ TEST(without_memory_there_is_none)
     CHECK(!rpp_outcome_new(0));
     rpp_alloc_fail_at(0);
 }
+
+TEST(it_is_over_for_other_threads_than_the_one_that_ends_it)
+{
+    rpp_outcome *outcome = rpp_outcome_new(0);
+    rpp_outcome_ends_in(outcome, 1);
+    CHECK(!rpp_outcome_is_over_for(outcome, 2)); /* not yet */
+    rpp_outcome_end(outcome, 200, RPP_SLOW_NO);
+    CHECK(rpp_outcome_is_over_for(outcome, 2));
+    CHECK(!rpp_outcome_is_over_for(outcome, 1)); /* it has time to settle */
+    rpp_outcome_ends_in(outcome, 0);
+    CHECK(!rpp_outcome_is_over_for(outcome, 2)); /* nobody knows which one that is */
+    rpp_outcome_release(outcome);
+}

@@ -141,11 +141,17 @@ static rpp_row *last_row_of(rpp_profile *profile, uint8_t state, uint8_t custom_
     return &profile->rows[*last];
 }
 
+static rpp_status intern_labels(rpp_profile *profile, const rpp_sample *sample, uint32_t *id)
+{
+    return sample->after_request ? rpp_label_sets_intern_after_request(profile->label_sets, sample->labels, id)
+                                 : rpp_label_sets_intern(profile->label_sets, sample->labels, id);
+}
+
 /* The row for a sample. *fits becomes false if its stack, its labels or the row had no room. */
 static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations, bool *fits)
 {
     rpp_row key = {.thread_seq = sample->thread_seq, .state = sample->state, .custom_id = sample->custom_id};
-    *fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &key.labels) == RPP_OK;
+    *fits = intern_labels(profile, sample, &key.labels) == RPP_OK;
     *fits = *fits && rpp_stack_table_intern(profile->stacks, locations, sample->depth, &key.stack) == RPP_OK;
     if (!*fits) key.stack = profile->overflow_stack;
     rpp_row *row = row_of(profile, key);
@@ -163,7 +169,7 @@ rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const
         uint32_t labels;
         profile->objects_counted += sample->alloc_objects;
         if (sample->alloc_objects) return RPP_OK; /* of no thread: it has no time */
-        bool fits = rpp_label_sets_intern(profile->label_sets, sample->labels, &labels) == RPP_OK;
+        bool fits = intern_labels(profile, sample, &labels) == RPP_OK;
         rpp_shares_add(&profile->shares, sample, fits ? labels : 0);
         return RPP_OK;
     }

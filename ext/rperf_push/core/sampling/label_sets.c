@@ -348,12 +348,11 @@ static bool is_set(const void *table, uint32_t id, const void *key)
     return rpp_label_set_equal(((const rpp_label_sets *)table)->sets[id], key);
 }
 
-/* The table has its maximum of sets with an outcome. Only the end of a request tells whether it had a route. Of requests with the same
- * labels, the first one decides: if it still runs when the window is sealed, its path is sent, whatever the others say. */
-static rpp_status intern_without_outcome(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
+/* Only the end of a request tells whether it had a route. Of requests with the same labels, the first one decides: if it still runs when
+ * the window is sealed, its path is sent, whatever the others say. */
+rpp_status rpp_label_sets_intern_after_request(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
 {
     rpp_label_set *plain = NULL;
-    rpp_stats_add(RPP_STAT_samples_without_outcome, 1);
     if (set->count) {
         plain = build(set->pairs, set->count, NULL);
         if (!plain) return RPP_NO_MEMORY;
@@ -375,7 +374,10 @@ rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_set *set, uint3
         *id = known;
         return RPP_OK;
     }
-    if (set->outcome && sets->with_outcome == RPP_OUTCOME_SETS_MAX) return intern_without_outcome(sets, set, id);
+    if (set->outcome && sets->with_outcome == RPP_OUTCOME_SETS_MAX) {
+        rpp_stats_add(RPP_STAT_samples_without_outcome, 1);
+        return rpp_label_sets_intern_after_request(sets, set, id);
+    }
     if (sets->count == sets->max_count) return RPP_LIMIT;
     if (rpp_hash_index_reserve(&sets->index, 1) != RPP_OK) return RPP_NO_MEMORY;
     if (rpp_grow((void **)&sets->sets, &sets->capacity, sets->count + 1, sizeof(rpp_label_set *)) != RPP_OK) {

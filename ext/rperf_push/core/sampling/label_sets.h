@@ -70,6 +70,8 @@ RPP_NODISCARD rpp_status rpp_label_sets_intern(rpp_label_sets *sets, rpp_label_s
 const rpp_label_set *rpp_label_sets_get(const rpp_label_sets *sets, uint32_t id);
 /* The number of ids in use, including 0. */
 uint32_t rpp_label_sets_count(const rpp_label_sets *sets);
+/* The same, for what was sampled when the request was over: without the outcome. */
+RPP_NODISCARD rpp_status rpp_label_sets_intern_after_request(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id);
 /* True if a set has an outcome. */
 bool rpp_label_sets_have_outcomes(const rpp_label_sets *sets);
 /* A new table of the same sets, settled; ids[id] is the new id of a set. NULL if out of memory. */

@@ -12,6 +12,7 @@
 struct rpp_outcome {
     atomic_uint references;
     atomic_uint known; /* 0 until the end */
+    atomic_uint ends_in; /* the thread; 0: not known */
     uint64_t began_ns;
 };
 
@@ -21,6 +22,7 @@ rpp_outcome *rpp_outcome_new(uint64_t now_ns)
     if (!outcome) return NULL;
     atomic_init(&outcome->references, 1);
     atomic_init(&outcome->known, 0);
+    atomic_init(&outcome->ends_in, 0);
     outcome->began_ns = now_ns;
     return outcome;
 }
@@ -52,6 +54,17 @@ void rpp_outcome_end(rpp_outcome *outcome, unsigned status, rpp_slow slow)
 bool rpp_outcome_has_ended(const rpp_outcome *outcome)
 {
     return atomic_load_explicit(&outcome->known, memory_order_relaxed) != 0;
+}
+
+void rpp_outcome_ends_in(rpp_outcome *outcome, uint32_t thread_seq)
+{
+    atomic_store_explicit(&outcome->ends_in, thread_seq, memory_order_relaxed);
+}
+
+bool rpp_outcome_is_over_for(const rpp_outcome *outcome, uint32_t thread_seq)
+{
+    unsigned ends_in = atomic_load_explicit(&outcome->ends_in, memory_order_relaxed);
+    return ends_in && ends_in != thread_seq && rpp_outcome_has_ended(outcome);
 }
 
 rpp_outcome_view rpp_outcome_look(const rpp_outcome *outcome)

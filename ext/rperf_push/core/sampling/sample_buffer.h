@@ -36,6 +36,7 @@ typedef struct rpp_sample {
     uint32_t depth;        /* locations that follow, leaf first, at most RPP_MAX_DEPTH + 1 ([truncated]) */
     uint8_t state;         /* rpp_state */
     uint8_t custom_id;     /* which value `custom` is of (custom_values.h) */
+    bool after_request;    /* the request of its labels is over, and it is of another thread (outcome.h) */
     bool
         sum; /* no stack: the thread's clock time, or the process's objects, to be shared out over draws in this window */
 } rpp_sample;
