@@ -349,6 +349,17 @@ RSpec.describe "Tracing calls" do
     expect(data[:values].keys).to eq(%i[calls wait blocked waiting gc wall])
   end
 
+  # A tree has room for many calls. What was in use before is not cleared and kept, but given back.
+  it "takes memory for what it has seen, not for what it has room for, however often it is used" do
+    found = result_of(<<~RUBY)
+      require "etc"
+      megabytes = -> { File.read("/proc/self/statm").split[1].to_i * Etc.sysconf(Etc::SC_PAGESIZE) / 1024 / 1024 }
+      sizes = Array.new(3) { 60.times { RperfPush.trace { [1].each { |x| x.to_s } } } and megabytes.call }
+      puts JSON.generate({ grown: sizes.last - sizes.first })
+    RUBY
+    expect(found[:grown]).to be < 100
+  end
+
   it "returns data that every format takes" do
     data = RperfPush.trace { 4.times { "x".upcase } }
     Dir.chdir(tmpdir) do

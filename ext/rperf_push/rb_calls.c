@@ -11,6 +11,8 @@
 #include "rb_values.h"
 
 #define METHODS_MAX ((1u << 18) - 1)
+/* What a tracing takes in memory, more or less: the GC is told, because only it gives that back. */
+#define USUAL_BYTES (1 << 20)
 
 typedef rb_rpp_tracing tracing;
 
@@ -42,8 +44,9 @@ static void release(void *data)
     rpp_hash_index_destroy(&t->stacks_by_ec);
     rpp_call_tree_free(t->trace.tree);
     rpp_call_methods_free(t->methods);
-    rpp_free(t->callees);
+    rpp_unreserve(t->callees, METHODS_MAX + (size_t)1, sizeof *t->callees);
     rpp_free(t);
+    rb_gc_adjust_memory_usage(-USUAL_BYTES);
 }
 
 static size_t size_of(const void *data)
@@ -68,8 +71,9 @@ static VALUE tracing_new(uint32_t max_nodes)
     tracing *t = rpp_calloc(1, sizeof *t);
     if (!t) rb_memerror();
     VALUE object = TypedData_Wrap_Struct(tracing_class, &tracing_type, t);
+    rb_gc_adjust_memory_usage(USUAL_BYTES);
     t->trace.tree = rpp_call_tree_new(max_nodes);
-    t->callees = rpp_calloc(METHODS_MAX + 1, sizeof *t->callees);
+    t->callees = rpp_reserve(METHODS_MAX + (size_t)1, sizeof *t->callees);
     t->methods = t->trace.tree && t->callees ? rpp_call_methods_new(METHODS_MAX) : NULL;
     if (!t->methods) rb_memerror();
     return object;

@@ -75,3 +75,32 @@ TEST(grow_doubles_and_keeps_what_is_there)
     CHECK(items == before && capacity == 1000);
     rpp_free(items);
 }
+
+/* Small and large: what is given back has been written to, and the next one is zeros again. */
+TEST(reserved_memory_is_zeros_each_time)
+{
+    static const size_t counts[] = {1, 100, 1 << 16, (1 << 20) + 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (int round = 0; round < 3; round++) {
+            uint64_t *words = rpp_reserve(counts[i], sizeof *words);
+            CHECK(words);
+            CHECK_INT(words[0] | words[counts[i] / 2] | words[counts[i] - 1], 0);
+            words[0] = words[counts[i] / 2] = words[counts[i] - 1] = 1;
+            rpp_unreserve(words, counts[i], sizeof *words);
+        }
+    }
+    rpp_unreserve(NULL, 1 << 20, 8);
+    rpp_unreserve(NULL, 1, 8);
+}
+
+TEST(reserving_fails_like_allocating)
+{
+    rpp_alloc_fail_at(2);
+    uint64_t *first = rpp_reserve(1 << 20, sizeof *first);
+    CHECK(first);
+    CHECK(!rpp_reserve(1 << 20, 8));
+    CHECK_INT(rpp_alloc_count(), 2);
+    rpp_alloc_fail_at(0);
+    CHECK(!rpp_reserve(SIZE_MAX / 2, 8));
+    rpp_unreserve(first, 1 << 20, sizeof *first);
+}

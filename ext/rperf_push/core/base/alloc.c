@@ -6,6 +6,17 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Smaller ones are not worth a mapping of their own. */
+#define RESERVED_MIN ((size_t)1 << 20)
+
+/* An instrument sees who writes beyond the end of a block only if it is malloc's. */
+#if defined(__SANITIZE_ADDRESS__)
+#define MAPS_RESERVED 0
+#else
+#define MAPS_RESERVED 1
+#endif
 
 /* Tests set it; production never does, so there an allocation costs only one more relaxed load. */
 static atomic_bool watched;
@@ -69,6 +80,27 @@ char *rpp_strdup(const char *text)
 void rpp_free(void *block)
 {
     free(block);
+}
+
+static bool is_mapped(size_t count, size_t size)
+{
+    return MAPS_RESERVED && size && count >= RESERVED_MIN / size;
+}
+
+void *rpp_reserve(size_t count, size_t size)
+{
+    if (!is_mapped(count, size)) return rpp_calloc(count, size);
+    if (must_fail() || count > SIZE_MAX / size) return NULL;
+    void *block = mmap(NULL, count * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+void rpp_unreserve(void *block, size_t count, size_t size)
+{
+    if (!is_mapped(count, size))
+        rpp_free(block);
+    else if (block)
+        munmap(block, count * size);
 }
 
 rpp_status rpp_grow(void **items, size_t *capacity, size_t needed, size_t item_size)

@@ -5,7 +5,7 @@
 
 void rpp_hash_index_destroy(rpp_hash_index *index)
 {
-    rpp_free(index->slots);
+    rpp_unreserve(index->slots, index->slot_count, sizeof *index->slots);
     *index = (rpp_hash_index){0};
 }
 
@@ -24,12 +24,12 @@ rpp_status rpp_hash_index_reserve(rpp_hash_index *index, size_t more)
     while (grown / 8 * 5 < needed) grown *= 2;
     if (grown == index->slot_count) return RPP_OK;
 
-    rpp_hash_slot *slots = rpp_calloc(grown, sizeof *slots);
+    rpp_hash_slot *slots = rpp_reserve(grown, sizeof *slots);
     if (!slots) return RPP_NO_MEMORY;
     for (size_t at = 0; at < index->slot_count; at++) {
         if (index->slots[at].id_plus_1) put(slots, grown, index->slots[at]);
     }
-    rpp_free(index->slots);
+    rpp_unreserve(index->slots, index->slot_count, sizeof *index->slots);
     index->slots = slots;
     index->slot_count = grown;
     return RPP_OK;

@@ -17,7 +17,7 @@ rpp_call_methods *rpp_call_methods_new(uint32_t max)
     if (!methods) return NULL;
     methods->max_end = max + 1;
     methods->end = RPP_CALL_OTHER + 1;
-    methods->keys = rpp_calloc(methods->max_end, sizeof *methods->keys);
+    methods->keys = rpp_reserve(methods->max_end, sizeof *methods->keys);
     if (methods->keys && rpp_hash_index_reserve(&methods->index, max) == RPP_OK) return methods;
     rpp_call_methods_free(methods);
     return NULL;
@@ -27,7 +27,7 @@ void rpp_call_methods_free(rpp_call_methods *methods)
 {
     if (!methods) return;
     rpp_hash_index_destroy(&methods->index);
-    rpp_free(methods->keys);
+    rpp_unreserve(methods->keys, methods->max_end, sizeof *methods->keys);
     rpp_free(methods);
 }
 

@@ -12,9 +12,10 @@ static rpp_call_tree *tree_new(uint32_t max_regular, size_t room)
     while (slots < 2 * room) slots *= 2;
     tree->max_regular = max_regular;
     tree->mask = (uint32_t)(slots - 1);
-    tree->nodes = rpp_calloc(room, sizeof *tree->nodes);
-    tree->slots = rpp_calloc(slots, sizeof *tree->slots);
-    tree->states_ns = rpp_calloc(room, RPP_CALL_STATES * sizeof *tree->states_ns);
+    tree->room = room;
+    tree->nodes = rpp_reserve(room, sizeof *tree->nodes);
+    tree->slots = rpp_reserve(slots, sizeof *tree->slots);
+    tree->states_ns = rpp_reserve(room, RPP_CALL_STATES * sizeof *tree->states_ns);
     if (tree->nodes && tree->slots && tree->states_ns) return tree;
     rpp_call_tree_free(tree);
     return NULL;
@@ -34,9 +35,9 @@ rpp_call_tree *rpp_call_tree_new_of_size(uint32_t nodes)
 void rpp_call_tree_free(rpp_call_tree *tree)
 {
     if (!tree) return;
-    rpp_free(tree->nodes);
-    rpp_free(tree->slots);
-    rpp_free(tree->states_ns);
+    rpp_unreserve(tree->nodes, tree->room, sizeof *tree->nodes);
+    rpp_unreserve(tree->slots, tree->mask + (size_t)1, sizeof *tree->slots);
+    rpp_unreserve(tree->states_ns, tree->room, RPP_CALL_STATES * sizeof *tree->states_ns);
     rpp_free(tree);
 }
 
