@@ -11,13 +11,11 @@
 #include "rb_heap.h"
 #include "rb_hooks.h"
 #include "rb_labels.h"
+#include "rb_new_object.h"
 #include "rb_outlets.h"
 #include "rb_push.h"
 #include "rb_rotation.h"
 #include "rb_walk.h"
-
-/* libruby exports it, but no public header declares it. */
-size_t rb_gc_obj_slot_size(VALUE object);
 
 /* Long enough for hundreds of objects, and some 60 of them a second, because what follows within one is alike. */
 const rpp_moments rb_rpp_allocs_moments = {.on_ns = 250 * RPP_NS_PER_US, .off_ns = 16 * RPP_NS_PER_MS};
@@ -37,24 +35,11 @@ static rpp_location stack_of_object[RPP_MAX_DEPTH + 1];
 
 /* --- one object --- */
 
-/* The class of complete and hidden objects alike; 0: the VM's own, which have none. */
-static VALUE class_of_new(VALUE object)
-{
-    switch (RB_BUILTIN_TYPE(object)) {
-    case RUBY_T_IMEMO:
-    case RUBY_T_NODE:
-    case RUBY_T_ICLASS:
-    case RUBY_T_NONE:
-    case RUBY_T_ZOMBIE: return 0;
-    default: return RBASIC(object)->klass ? rb_class_real(RBASIC(object)->klass) : 0;
-    }
-}
-
 /* The class, then the stack of its creation. False: try with another object. */
 static bool find_stack(const rb_rpp_thread *t, VALUE object, uint32_t *depth)
 {
     const rpp_location *stack;
-    VALUE klass = class_of_new(object);
+    VALUE klass = rb_rpp_class_of_new(object);
     stack_of_object[0] = (rpp_location){RPP_FRAME_INTERNAL, 0};
     if (klass && !rb_rpp_frames_convert_class(klass, &stack_of_object[0])) return false;
     uint32_t count = rb_rpp_capture_stack(t, &stack);

@@ -157,6 +157,14 @@ bool rb_rpp_frame_is_in_c(const VALUE *frame)
     return (rb_rpp_frame_flags(frame) & KIND_MASK) == KIND_C;
 }
 
+VALUE rb_rpp_event_code(const rb_trace_arg_t *event)
+{
+    const VALUE *frame = rb_rpp_event_frame(event), *end = rb_rpp_vm_stack_of(rb_rpp_event_ec(event)).end;
+    while (frame < end && (rb_rpp_frame_flags(frame) & FRAME_IN_C || !rb_rpp_frame_code(frame)))
+        frame += layout.frame.words;
+    return frame < end ? rb_rpp_frame_code(frame) : 0;
+}
+
 /* --- stacks --- */
 
 rb_rpp_vm_stack rb_rpp_vm_stack_of(const VALUE *ec)

@@ -144,6 +144,8 @@ rb_rpp_callee rb_rpp_callee_of_method(const rpp_call_key *key, const VALUE *fram
 rb_rpp_callee rb_rpp_callee_of_block(const VALUE *frame);
 /* Code of a C method. */
 bool rb_rpp_frame_is_in_c(const VALUE *frame);
+/* The innermost code in Ruby where the event occurs; 0: none. */
+VALUE rb_rpp_event_code(const rb_trace_arg_t *event);
 
 /* A depth is at least 1, and larger for each frame further up. */
 rb_rpp_vm_stack rb_rpp_vm_stack_of(const VALUE *ec);

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/tick_clock.h"
 #include "rb_alloc_counts.h"
+#include "rb_call_objects.h"
 #include "rb_call_states.h"
 #include "rb_hooks.h"
 #include "rb_sampler.h"
@@ -290,10 +291,26 @@ static bool verify(tracing *t, rb_trace_arg_t *event)
     return t->is_right = !t->is_wrong;
 }
 
+static void remove_hooks(void)
+{
+    rb_remove_event_hook_with_data(hook, Qnil);
+    rb_rpp_call_objects_halt();
+}
+
+/* The call on top, as for the counter: rpp_call_trace_charge. */
+static bool place_of_object(rb_trace_arg_t *event, uint32_t *node)
+{
+    tracing *t = current;
+    if (!t || !t->running) return false;
+    if (!t->is_right && !verify(t, event)) return false;
+    *node = rpp_call_stack_top(&t->running->calls);
+    return true;
+}
+
 static void on_event(VALUE unused, rb_trace_arg_t *event)
 {
     tracing *t = current;
-    if (RB_UNLIKELY(!t)) rb_remove_event_hook_with_data(hook, Qnil); /* in a forked child */
+    if (RB_UNLIKELY(!t)) remove_hooks(); /* in a forked child */
     if (RB_UNLIKELY(!t) || (RB_UNLIKELY(!t->is_right) && !verify(t, event))) return;
     rpp_call_reading now = read_clocks(t);
     if (RB_UNLIKELY(rb_rpp_event_ec(event) != t->ec)) look_around(t, event, now);
@@ -364,6 +381,7 @@ void rb_rpp_call_hook_go(rb_rpp_tracing *t)
     RB_GC_GUARD(threads);
     current = t;
     rb_remove_event_hook_with_data(hook, Qnil); /* of a parent */
+    rb_rpp_call_objects_go(t->objects, place_of_object);
     rb_add_event_hook2(hook, t->events, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
 }
 
@@ -403,7 +421,7 @@ static void end_times(tracing *t, void (*settle)(tracing *, seen_stack *, uint64
 
 void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
 {
-    rb_remove_event_hook_with_data(hook, Qnil);
+    remove_hooks();
     rb_rpp_call_states_end();
     current = NULL;
     end_times(t, settle_at_end);
@@ -414,6 +432,7 @@ void rb_rpp_call_hook_forget_after_fork(void)
 {
     tracing *t = current;
     rb_rpp_call_states_end();
+    rb_rpp_call_objects_forget_after_fork();
     current = NULL;
     if (t) end_times(t, settle_in_child);
 }

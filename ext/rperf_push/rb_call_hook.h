@@ -17,6 +17,7 @@
 #include "rb_call_frames.h"
 
 #include "core/base/hash_index.h"
+#include "core/calls/call_objects.h"
 #include "core/calls/call_shortcuts.h"
 #include "core/calls/call_trace.h"
 
@@ -50,6 +51,7 @@ typedef struct rb_rpp_tracing {
     rb_event_flag_t events;
     rpp_call_methods *methods;
     rb_rpp_callee *callees;     /* by id */
+    rpp_call_objects *objects;  /* NULL: they are not told apart */
     rb_rpp_seen_stack **stacks; /* by id */
     size_t stack_count, stack_capacity;
     rpp_hash_index stacks_by_ec;

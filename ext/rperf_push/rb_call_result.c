@@ -121,9 +121,10 @@ VALUE rb_rpp_call_description(const rb_rpp_callee *callee)
 typedef struct maker {
     rpp_call_tree *tree, *folded;
     const rb_rpp_callee *callees;
+    const rpp_call_objects *objects;
     uint32_t end;
     VALUE as, costs;
-    uint32_t *names;
+    uint32_t *names, *places; /* by method, by node */
     uint8_t *kinds;
     uint64_t *totals;
     rpp_call_sum *sums;
@@ -135,6 +136,7 @@ static VALUE free_maker(VALUE argument)
     maker *m = (maker *)argument;
     rpp_call_tree_free(m->folded);
     rpp_free(m->names);
+    rpp_free(m->places);
     rpp_free(m->kinds);
     rpp_free(m->totals);
     rpp_free(m->sums);
@@ -215,16 +217,46 @@ static VALUE sums_by_method(const maker *m)
     return all;
 }
 
+/* --- objects --- */
+
+/* The text's index. */
+static VALUE index_of(VALUE texts, VALUE indexes, VALUE string)
+{
+    VALUE known = rb_hash_lookup(indexes, string);
+    if (!NIL_P(known)) return known;
+    VALUE index = LONG2FIX(RARRAY_LEN(texts));
+    rb_ary_push(texts, string);
+    rb_hash_aset(indexes, string, index);
+    return index;
+}
+
+static void put_objects(const maker *m, VALUE result)
+{
+    VALUE texts = rb_ary_new(), indexes = rb_hash_new(), kinds = rb_ary_new();
+    for (uint32_t i = 0; i < rpp_call_objects_count(m->objects); i++) {
+        const rpp_call_object *kind = rpp_call_objects_at(m->objects, i);
+        VALUE class_name = kind->klass ? path_of_class(kind->klass) : text("(internal)");
+        VALUE path = kind->code ? path_of(kind->code) : text("");
+        rb_ary_push(kinds,
+                    rb_ary_new_from_args(6, UINT2NUM(m->places[kind->node]), index_of(texts, indexes, class_name),
+                                         index_of(texts, indexes, path), UINT2NUM(kind->line), ULL2NUM(kind->count),
+                                         ULL2NUM(kind->bytes)));
+    }
+    rb_rpp_put(result, "texts", texts);
+    rb_rpp_put(result, "kinds", kinds);
+}
+
 static VALUE make(VALUE argument)
 {
     maker *m = (maker *)argument;
     m->names = rpp_calloc(m->end, sizeof *m->names);
     m->kinds = rpp_calloc(m->end, sizeof *m->kinds);
     m->sums = rpp_calloc(m->end, sizeof *m->sums);
-    if (!m->names || !m->kinds || !m->sums) rb_memerror();
+    m->places = rpp_calloc(rpp_call_tree_count(m->tree) + (size_t)1, sizeof *m->places);
+    if (!m->names || !m->kinds || !m->sums || !m->places) rb_memerror();
     read_names(m);
     take_costs_out(m);
-    m->folded = rpp_call_tree_folded(m->tree, m->names);
+    m->folded = rpp_call_tree_folded_to(m->tree, m->names, m->places);
     m->totals = m->folded ? rpp_calloc(rpp_call_tree_count(m->folded) + (size_t)1, sizeof *m->totals) : NULL;
     if (!m->totals) rb_memerror();
     rpp_call_totals(m->folded, m->totals);
@@ -239,14 +271,21 @@ static VALUE make(VALUE argument)
     rb_rpp_put(result, "objects", column(m, offsetof(rpp_call_node, objects)));
     for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++)
         rb_rpp_put(result, state_names[state], state_column(m, state));
+    if (m->objects) put_objects(m, result);
     rb_rpp_put(result, "sums", sums_by_method(m));
     rb_rpp_put(result, "overhead", ULL2NUM(m->overhead_ns));
     return result;
 }
 
-VALUE rb_rpp_call_result(rpp_call_tree *tree, const rb_rpp_callee *callees, uint32_t end, VALUE as, VALUE costs)
+VALUE rb_rpp_call_result(rpp_call_tree *tree, const rb_rpp_callee *callees, uint32_t end,
+                         const rpp_call_objects *objects, VALUE as, VALUE costs)
 {
-    maker m = {.tree = tree, .callees = callees, .end = end, .as = rb_rpp_array(as), .costs = rb_rpp_array(costs)};
+    maker m = {.tree = tree,
+               .callees = callees,
+               .objects = objects,
+               .end = end,
+               .as = rb_rpp_array(as),
+               .costs = rb_rpp_array(costs)};
     VALUE result = rb_ensure(make, (VALUE)&m, free_maker, (VALUE)&m);
     RB_GC_GUARD(as);
     RB_GC_GUARD(costs);

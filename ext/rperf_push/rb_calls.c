@@ -6,6 +6,7 @@
 #include "core/base/tick_clock.h"
 #include "core/calls/call_sums.h"
 #include "rb_call_hook.h"
+#include "rb_call_objects.h"
 #include "rb_call_result.h"
 #include "rb_threads.h"
 #include "rb_values.h"
@@ -31,6 +32,7 @@ static void mark(void *data)
         if (callee->owner) rb_gc_mark(callee->owner);
     }
     for (uint32_t i = 0; i < t->root_count; i++) rb_gc_mark(t->roots[i].thread);
+    rb_rpp_call_objects_mark(t->objects);
 }
 
 static void release(void *data)
@@ -44,6 +46,7 @@ static void release(void *data)
     rpp_hash_index_destroy(&t->stacks_by_ec);
     rpp_call_tree_free(t->trace.tree);
     rpp_call_methods_free(t->methods);
+    rpp_call_objects_free(t->objects);
     rpp_unreserve(t->callees, METHODS_MAX + (size_t)1, sizeof *t->callees);
     rpp_free(t);
     rb_gc_adjust_memory_usage(-USUAL_BYTES);
@@ -66,7 +69,7 @@ static tracing *tracing_of(VALUE object)
     return rb_check_typeddata(object, &tracing_type);
 }
 
-static VALUE tracing_new(uint32_t max_nodes)
+static VALUE tracing_new(uint32_t max_nodes, bool with_objects)
 {
     tracing *t = rpp_calloc(1, sizeof *t);
     if (!t) rb_memerror();
@@ -75,7 +78,8 @@ static VALUE tracing_new(uint32_t max_nodes)
     t->trace.tree = rpp_call_tree_new(max_nodes);
     t->callees = rpp_reserve(METHODS_MAX + (size_t)1, sizeof *t->callees);
     t->methods = t->trace.tree && t->callees ? rpp_call_methods_new(METHODS_MAX) : NULL;
-    if (!t->methods) rb_memerror();
+    t->objects = t->methods && with_objects ? rpp_call_objects_new(RPP_CALL_OBJECTS_MAX) : NULL;
+    if (!t->methods || (with_objects && !t->objects)) rb_memerror();
     return object;
 }
 
@@ -100,7 +104,7 @@ static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE
     if (!rb_rpp_in_main_ractor()) rb_raise(rb_eRuntimeError, "only the main Ractor can be traced");
     if (!rb_rpp_call_frames_prepare()) rb_raise(rb_eNotImpError, "calls cannot be traced on this Ruby");
     if (rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are traced already");
-    VALUE object = tracing_new(NUM2UINT(max_nodes));
+    VALUE object = tracing_new(NUM2UINT(max_nodes), RTEST(with_objects));
     tracing *t = tracing_of(object);
     t->with_cpu = RTEST(with_cpu);
     t->with_objects = RTEST(with_objects);
@@ -178,7 +182,7 @@ static VALUE native_calls_result(VALUE self, VALUE object, VALUE as, VALUE costs
     if (t == rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are still traced");
     if (t->by_ticks) rpp_call_tree_scale(t->trace.tree, t->traced_ns, t->traced_ticks);
     rpp_call_tree_limit_states(t->trace.tree);
-    VALUE result = rb_rpp_call_result(t->trace.tree, t->callees, rpp_call_methods_end(t->methods), as, costs);
+    VALUE result = rb_rpp_call_result(t->trace.tree, t->callees, rpp_call_methods_end(t->methods), t->objects, as, costs);
     RB_GC_GUARD(object);
     return result;
 }

@@ -6,7 +6,7 @@ require_relative "call_reports/tables"
 module RperfPush
   # What a {CallTree} says, as text.
   module CallReports
-    NAMES = %i[flat graph tree callgrind dot].freeze
+    NAMES = %i[flat graph tree objects callgrind dot].freeze
 
     module_function
 
@@ -21,6 +21,7 @@ module RperfPush
     def flat(tree, limit: nil) = Tables.flat(tree, limit:)
     def graph(tree, limit: nil) = Tables.graph(tree, limit:)
     def tree(tree, limit: nil) = Tables.tree(tree, limit:)
+    def objects(tree, limit: nil) = Tables.objects(tree, limit:)
     def callgrind(tree, limit: nil) = Callgrind.encode(tree, limit:)
 
     # @param limit [Integer, nil] methods with the longest totals

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "call_objects"
 require_relative "call_reports"
 require_relative "json_text"
 
@@ -95,6 +96,8 @@ module RperfPush
 
       # @return [Boolean] whether it was under way more than once on one stack
       def recursive? = @recursive
+      # @return [Array<CallObjects::Allocation>, nil] these objects by class, file and line, the most first; nil: not counted
+      def allocated = allocations && CallObjects.merged(call_trees.flat_map(&:allocated))
       # @return [Array<Relation>] the methods that call it, the longest first; a target of nil is a thread
       def callers = relations(call_trees.map { |node| [node.parent.target, node] })
       # @return [Array<Relation>] the methods that it calls
@@ -170,15 +173,18 @@ module RperfPush
       # @return [Integer, nil] objects that it created itself; nil: not counted
       attr_reader :allocations
 
+      # @return [Array<CallObjects::Allocation>, nil] these objects by class, file and line, the most first; nil: not counted
+      attr_reader :allocated
       # @return [Integer] of the {ThreadRoot} that it is below
       attr_reader :thread_number
 
-      def initialize(id, parent, target, numbers, thread_number)
+      def initialize(id, parent, target, numbers, allocated, thread_number)
         @id = id
         @thread_number = thread_number
         @parent = parent
         @target = target
         @called, @self, @wait, @cpu, @total, @blocked, @waiting, @gc_marking, @gc_sweeping, @suspended, @allocations = numbers
+        @allocated = allocated
         @children = []
         parent&.children&.push(self)
         target&.call_trees&.push(self)
@@ -242,6 +248,8 @@ module RperfPush
     def full? = @facts[:full]
     # @return [Boolean] whether allocations were counted
     def allocations? = @facts[:allocations] == true
+    # @return [Array<CallObjects::Allocation>, nil] all objects by class, file and line, the most first; nil: not counted
+    def allocated = allocations? ? CallObjects.merged(nodes.flat_map(&:allocated)) : nil
 
     # @return [Array<Symbol>] of :blocked, :waiting, :gc and :suspended those in which any time was spent
     def states
@@ -250,7 +258,14 @@ module RperfPush
     end
 
     # @return [Array<String>] which limits were met, and what that means
-    def losses = LOSSES.filter_map { |fact, text| text unless [nil, false, 0].include?(@facts[fact]) }
+    def losses
+      found = LOSSES.filter_map { |fact, text| text unless [nil, false, 0].include?(@facts[fact]) }
+      untold_objects.positive? ? [*found, "Of #{untold_objects} objects neither class nor line is known"] : found
+    end
+
+    # @return [Integer] objects that are in no `allocated`: those of other Ractors, and those past a limit
+    def untold_objects = allocations? ? nodes.sum { |node| node.allocations - node.allocated.sum(&:count) } : 0
+
     # @return [Array<MethodInfo>] with that label, or with a label that matches
     def find(label) = methods.select { |method| label.is_a?(Regexp) ? method.label.match?(label) : method.label == label }
 
@@ -282,6 +297,7 @@ module RperfPush
     def build_nodes
       parents, methods, *numbers = @columns.values_at(*(allocations? ? COLUMNS : COLUMNS - [:objects]))
       @nodes = []
+      @objects = CallObjects.by_node(@columns)
       parents.zip(methods, *numbers) { |parent, method, *measured| @nodes << node(parent && @nodes[parent], method, measured) }
       @methods = by_total(@by_id.reject { |method| method.call_trees.empty? })
       @threads = @nodes.reject(&:parent).map { |root| thread_root(root.thread_number, root) }
@@ -295,9 +311,10 @@ module RperfPush
 
     # A root's method is the number of its thread, from 0 on.
     def node(parent, method, measured)
-      return Node.new(@nodes.size, nil, nil, measured, method + 1) unless parent
+      allocated = @objects.fetch(@nodes.size, []) if allocations?
+      return Node.new(@nodes.size, nil, nil, measured, allocated, method + 1) unless parent
 
-      Node.new(@nodes.size, parent, @by_id[method], measured, parent.thread_number)
+      Node.new(@nodes.size, parent, @by_id[method], measured, allocated, parent.thread_number)
     end
 
     # Names instead of threads: they may have ended, and nobody wants to keep them.

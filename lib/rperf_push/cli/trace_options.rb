@@ -11,7 +11,7 @@ module RperfPush
         Option.new(short: "o", long: "output", argument: "PATH", key: :output,
                    text: "write to PATH instead of a report: .json.gz, .pb.gz, callgrind.out.*, .dot, ..."),
         Option.new(long: "report", argument: "NAME", key: :report, choices: CallReports::NAMES.map(&:to_s),
-                   text: "flat, graph (callers and callees), tree, callgrind or dot (default: flat)"),
+                   text: "flat, graph (callers and callees), tree, objects (by class and line), callgrind or dot (default: flat)"),
         Option.new(long: "limit", argument: "N", key: :limit, takes: Integer, text: "methods of a report, of a tree children of each node"),
         Option.new(long: "only", argument: "PATTERN", key: :only, takes: Array,
                    text: "only methods with that label, class or path (repeatable)"),

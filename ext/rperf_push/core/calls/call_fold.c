@@ -28,12 +28,17 @@ static void fill(rpp_call_tree *copy, const rpp_call_tree *tree, uint32_t *place
     }
 }
 
+rpp_call_tree *rpp_call_tree_folded_to(const rpp_call_tree *tree, const uint32_t *as, uint32_t *places)
+{
+    rpp_call_tree *copy = rpp_call_tree_new_of_size(rpp_call_tree_count(tree));
+    if (copy) fill(copy, tree, places, as);
+    return copy;
+}
+
 rpp_call_tree *rpp_call_tree_folded(const rpp_call_tree *tree, const uint32_t *as)
 {
-    uint32_t count = rpp_call_tree_count(tree);
-    uint32_t *places = rpp_calloc(count + (size_t)1, sizeof *places);
-    rpp_call_tree *copy = places ? rpp_call_tree_new_of_size(count) : NULL;
-    if (copy) fill(copy, tree, places, as);
+    uint32_t *places = rpp_calloc(rpp_call_tree_count(tree) + (size_t)1, sizeof *places);
+    rpp_call_tree *copy = places ? rpp_call_tree_folded_to(tree, as, places) : NULL;
     rpp_free(places);
     return copy;
 }

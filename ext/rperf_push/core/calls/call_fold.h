@@ -15,5 +15,7 @@
 
 /* `as` has for each method what it becomes: a method, or RPP_CALL_HIDDEN. NULL if out of memory. */
 rpp_call_tree *rpp_call_tree_folded(const rpp_call_tree *tree, const uint32_t *as);
+/* Also tells for each node which one of the copy has what was its own: `places` has room for all nodes. */
+rpp_call_tree *rpp_call_tree_folded_to(const rpp_call_tree *tree, const uint32_t *as, uint32_t *places);
 
 #endif
