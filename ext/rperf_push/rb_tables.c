@@ -16,27 +16,28 @@ static VALUE native_modes(VALUE self)
     return modes;
 }
 
-/* [type, unit, the name of its group] of each value. */
+/* [type, unit, the number of its group] of each value. */
 static VALUE native_value_types(VALUE self)
 {
     VALUE types = rb_ary_new();
     for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
         const rpp_value_type *known = &rpp_value_types[value];
-        VALUE row[] = {rb_utf8_str_new_cstr(known->type), rb_utf8_str_new_cstr(known->unit),
-                       rb_utf8_str_new_cstr(rpp_value_groups[known->group].name)};
+        VALUE row[] = {rb_utf8_str_new_cstr(known->type), rb_utf8_str_new_cstr(known->unit), UINT2NUM(known->group)};
         rb_ary_push(types, rb_ary_new_from_values(3, row));
     }
     return types;
 }
 
-/* name => [type, unit] of its period, for each group. */
+/* [name, type and unit of its period, whether it has levels] of each group, by number. */
 static VALUE native_value_groups(VALUE self)
 {
-    VALUE groups = rb_hash_new();
+    VALUE groups = rb_ary_new();
     for (unsigned group = 0; group < RPP_GROUP_COUNT; group++) {
         const rpp_value_group_type *known = &rpp_value_groups[group];
-        VALUE period[] = {rb_utf8_str_new_cstr(known->period_type), rb_utf8_str_new_cstr(known->period_unit)};
-        rb_hash_aset(groups, rb_utf8_str_new_cstr(known->name), rb_ary_new_from_values(2, period));
+        bool has_levels = rpp_group_mode(group) & rpp_level_mode();
+        VALUE row[] = {rb_utf8_str_new_cstr(known->name), rb_utf8_str_new_cstr(known->period_type),
+                       rb_utf8_str_new_cstr(known->period_unit), has_levels ? Qtrue : Qfalse};
+        rb_ary_push(groups, rb_ary_new_from_values(4, row));
     }
     return groups;
 }

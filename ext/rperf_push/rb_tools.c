@@ -196,14 +196,11 @@ static VALUE deliver_once(VALUE argument)
     return describe(t, verdict_name(t), took_ns);
 }
 
-/* nil: the first one. */
-static rpp_value_group group_named(VALUE name)
+static rpp_value_group group_numbered(VALUE number)
 {
-    const char *wanted = NIL_P(name) ? rpp_value_groups[0].name : StringValueCStr(name);
-    for (rpp_value_group group = 0; group < RPP_GROUP_COUNT; group++) {
-        if (!strcmp(rpp_value_groups[group].name, wanted)) return group;
-    }
-    rb_raise(rb_eArgError, "no group of values is called %s", wanted);
+    unsigned group = NUM2UINT(number);
+    if (group >= RPP_GROUP_COUNT) rb_raise(rb_eArgError, "no group of values has the number %u", group);
+    return (rpp_value_group)group;
 }
 
 /* One try, without a session. Returns a Hash with the result, or the Array of mistakes in the settings:
@@ -220,7 +217,7 @@ static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes,
               .texts = texts,
               .mistakes = rb_ary_new(),
               .bytes = bytes,
-              .group = group_named(group),
+              .group = group_numbered(group),
               .time_ns = NUM2ULL(time_ns),
               .duration_ns = NUM2ULL(duration_ns),
               .samples = NUM2ULL(samples)};

@@ -2,6 +2,7 @@
 
 require "rperf_push/cli"
 require "rperf_push/cli/push"
+require_relative "../support/parca_client"
 require_relative "../support/parca_double"
 require_relative "../support/pprof_builder"
 require_relative "../support/pprof_profile"
@@ -87,6 +88,56 @@ RSpec.describe "rperf-push push" do
       profiles = double.accepted.map { |one| PprofProfile.from_bytes(one.raw) }
       expect(profiles.map(&:default_sample_type)).to eq(%w[cpu alloc_objects retries])
       expect(profiles.last.samples.map { |one| [one.stack.map(&:name), one.labels] }).to eq([[%w[c root], { "tenant" => "x" }]])
+    end
+
+    describe "and of levels" do
+      alloc, inuse = %w[memory:alloc_objects:count:space:bytes memory:inuse_objects:count:space:bytes]
+      with_levels = [%w[cpu nanoseconds], %w[alloc_objects count], %w[alloc_space bytes], %w[inuse_objects count], %w[inuse_space bytes]]
+      samples = [[%w[a root], [20, 2, 80, 0, 0]], [%w[b root], [0, 5, 200, 3, 120]]]
+
+      def instead(double)
+        self.double.stop
+        @double = double
+      end
+
+      it "sends what is in use as a profile without a duration, which no server adds up" do
+        instead(ParcaDouble.new)
+        ended = push(path = mixed(with_levels, *samples), backend: "parca", application_name: "shop")
+        expect(ended.to_a).to eq(["#{path}: 1 samples of process_cpu, 2 samples of memory, 1 samples of memory in use to #{double.url} as shop\n", "", 0])
+        client = ParcaClient.new(double.url)
+        ids = ["#{alloc}:delta", inuse].flat_map { |id| [id, id.sub("_objects:count", "_space:bytes")] }
+        expect(client.profile_types).to contain_exactly("process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", *ids)
+        expect(ids.map { |id| client.total(id, ParcaClient.service("shop")) }).to eq([7, 280, 3, 120])
+        expect([double.crashes, double.violations]).to eq([[], ["no duration_nanos"]]) # which is what makes it a level
+      end
+
+      it "keeps both where a server has one profile in a millisecond" do
+        instead(PyroscopeDouble.new(rules: :v1))
+        expect(push(mixed(with_levels, *samples), application_name: "shop").to_a).to match([String, "", 0])
+        client = PyroscopeClient.new(double.url)
+        ids = [alloc, inuse].flat_map { |id| [id, id.sub("_objects:count", "_space:bytes")] }
+        expect(client.profile_types).to contain_exactly(cpu, *ids)
+        expect(ids.map { |id| client.total(id, '{service_name="shop"}') }).to eq([7, 280, 3, 120])
+        expect(double.accepted.map { |one| PprofProfile.from_bytes(one.raw).duration_nanos }).to eq([1_000_000_000, 1_000_000_000, 0])
+      end
+
+      it "takes the duration from a file of nothing but levels, too" do
+        instead(ParcaDouble.new)
+        RperfPush.save("#{tmpdir}/heap.pb.gz", { mode: :heap, start_time_ns: Time.now.to_i * 1_000_000_000, duration_ns: 2_000_000_000, label_sets: [{}],
+                                                 aggregated_samples: [[[["a.rb", "A#a"]], 3, 1, 0]], values: { inuse_space: [120] },
+                                                 units: { inuse_objects: "count", inuse_space: "bytes" } })
+        expect(push("#{tmpdir}/heap.pb.gz", backend: "parca").all).to match(/: 1 samples to /)
+        expect(ParcaClient.new(double.url).profile_types).to contain_exactly(inuse, inuse.sub("_objects:count", "_space:bytes"))
+      end
+
+      it "leaves together what other producers measure together" do
+        instead(ParcaDouble.new)
+        go = PprofBuilder.new(types: with_levels.drop(1)).sample(%w[a], [2, 80, 1, 40])
+        go.message.period_type.type, go.message.period_type.unit = go.string("space"), go.string("bytes")
+        File.binwrite("#{tmpdir}/go.pb.gz", go.gzip)
+        expect(push("#{tmpdir}/go.pb.gz", backend: "parca").status).to eq(0)
+        expect(double.accepted.map(&:raw)).to eq([File.binread("#{tmpdir}/go.pb.gz")])
+      end
     end
 
     it "leaves out a group without a sample, and tells which one failed" do

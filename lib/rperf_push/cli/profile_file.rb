@@ -45,7 +45,10 @@ module RperfPush
       end
 
       # What is sent: gzip-compressed, as all backends need it.
-      Part = Struct.new(:group, :bytes, :raw_bytes, :samples)
+      Part = Struct.new(:group, :bytes, :raw_bytes, :samples) do
+        def name = ProfileGroups.name_of(group)
+        def level? = ProfileGroups.level?(group)
+      end
 
       # @param apart [Boolean] each group of values by itself
       # @return [Array<Part>]
@@ -75,7 +78,7 @@ module RperfPush
 
       def whole
         bytes = @bytes.start_with?(GZIP) ? @bytes : Zlib.gzip(@bytes, level: 1)
-        Part.new(@groups.names.first, bytes, @raw_bytes, sample_count)
+        Part.new(@groups.numbers.first, bytes, @raw_bytes, sample_count)
       end
 
       def read

@@ -8,16 +8,19 @@ module RperfPush
     # The values of a pprof by the groups in which servers keep them (core/base/value_types.h): each group is a profile of its own, with
     # a period of its own.
     class ProfileGroups
-      TIME = "process_cpu"
-      CUSTOM = "custom"
+      GROUPS = Native.value_groups.freeze
+      PERIODS = GROUPS.map { |_, *period, _| period }.freeze
+      NAMES = GROUPS.map { |name, *| name }.freeze
+      TIME = NAMES.index("process_cpu")
+      CUSTOM = NAMES.index("custom")
       TYPES = Native.value_types.to_h { |type, unit, group| [[type, unit], group] }.freeze
-      PERIODS = Native.value_groups.freeze
 
       # Numbers of profile.proto's fields.
       SAMPLE_TYPE = 1
       SAMPLE = 2
       SAMPLE_VALUE = 2
       STRING = 6
+      DURATION = 10
       PERIOD_TYPE = 11
       PERIOD = 12
       COMMENT = 13
@@ -25,6 +28,13 @@ module RperfPush
 
       # Uncompressed.
       Part = Struct.new(:group, :raw, :samples)
+
+      # Two groups may have the name that servers give them in common: a level has no duration, so it is a profile of its own.
+      #
+      # @return [String] for people
+      def self.name_of(group) = level?(group) ? "#{NAMES[group]} in use" : NAMES[group]
+      # @return [Boolean] whether its values are levels, not sums over a time
+      def self.level?(group) = GROUPS[group].last
 
       # @param raw [String] an uncompressed pprof
       # @raise [Wire::Broken]
@@ -40,19 +50,20 @@ module RperfPush
           when PERIOD_TYPE then @period = type_in(value)
           when COMMENT then comments.concat(Wire.numbers(value))
           when DEFAULT_TYPE then @default = value
+          when DURATION then @has_duration = value != 0
           end
         end
         check([*@types, *@period, *comments])
         @is_own = comments.any? { |index| @strings[index].to_s.start_with?("rperf-push ") }
       end
 
-      # @return [Array<String>] in the order of their first values
-      def names = groups.keys
+      # @return [Array<Integer>] groups, in the order of their first values
+      def numbers = groups.keys
 
       # @return [Array<Part>] without groups that have no sample; a file of one group as it is
       # @raise [Wire::Broken]
       def parts
-        return [Part.new(names.first, @raw, nil)] if whole?
+        return [Part.new(numbers.first, @raw, nil)] if whole?
 
         groups.map { |group, columns| part(group, columns) }.select { |part| part.samples.positive? }
       end
@@ -64,14 +75,24 @@ module RperfPush
         raise Wire::Broken unless indexes.flatten.all? { |index| index < @strings.size }
       end
 
-      # @return [Hash{String => Array<Integer>}] group => the places of its values
+      # @return [Hash{Integer => Array<Integer>}] group => the places of its values
       def groups = @groups ||= @types.each_index.group_by { |index| group_of(texts(@types[index])) }
 
-      def whole? = groups.one? && (names.first == TIME || texts(@period) == PERIODS[names.first])
+      def whole?
+        return false unless groups.one?
 
-      # Of our own files, what is not in the table is what the program counts; of those of others, what their period says.
+        group = numbers.first
+        group == TIME || (texts(@period) == PERIODS[group] && !(@has_duration && self.class.level?(group)))
+      end
+
+      # Of our own files, what is not in the table is what the program counts; of those of others, what their period says: their
+      # live objects are beside their allocations.
       def group_of(type)
-        TYPES[type] || (@is_own ? CUSTOM : PERIODS.key(texts(@period)) || TIME)
+        known = TYPES[type]
+        return known || CUSTOM if @is_own
+        return known if known && !self.class.level?(known)
+
+        PERIODS.index(texts(@period)) || TIME
       end
 
       def texts(type) = type&.map { |index| @strings[index].to_s.dup.force_encoding(Encoding::UTF_8) }
@@ -98,7 +119,9 @@ module RperfPush
         Part.new(group, kept << header(group, columns), samples)
       end
 
-      def own_of_each?(field, group) = [PERIOD_TYPE, DEFAULT_TYPE].include?(field) || (field == PERIOD && group != TIME)
+      def own_of_each?(field, group)
+        [PERIOD_TYPE, DEFAULT_TYPE].include?(field) || (field == PERIOD && group != TIME) || (field == DURATION && self.class.level?(group))
+      end
 
       # @return [String, nil] nil: it has nothing of these values
       def picked(sample, columns)

@@ -54,15 +54,15 @@ module RperfPush
       # @param results [Array<Hash>] the last one is of the part
       def give_up(path, part, results)
         result = results.last
-        of = " (values of #{part.group}; those before are sent)" if results.size > 1
+        of = " (values of #{part.name}; those before are sent)" if results.size > 1
         $stderr.puts "#{path}: #{result[:message]}#{of}", *advice(part, result)
         result[:verdict] == :retry && result[:http_status].nil? ? :unreachable : :failed
       end
 
       def deliver(file, part)
         TRIES.times do |try|
-          result = @upload.deliver(part.bytes, time_ns: time_of(file), duration_ns: file.duration_ns, samples: part.samples,
-                                               group: part.group, **name_of(file))
+          result = @upload.deliver(part.bytes, time_ns: time_of(file), duration_ns: part.level? ? 0 : file.duration_ns,
+                                               samples: part.samples, group: part.group, **name_of(file))
           return result if result[:verdict] != :retry || result[:http_status].nil? || try == TRIES - 1
 
           @wait.call([result[:retry_after] || (2**try), LONGEST_WAIT].min)
@@ -81,7 +81,7 @@ module RperfPush
       end
 
       def tell(path, parts, result)
-        samples = parts.map { |part| "#{part.samples} samples#{" of #{part.group}" if parts.size > 1}" }.join(", ")
+        samples = parts.map { |part| "#{part.samples} samples#{" of #{part.name}" if parts.size > 1}" }.join(", ")
         puts "#{path}: #{samples} to #{result[:target]} as #{result[:application_name]}"
         :delivered
       end

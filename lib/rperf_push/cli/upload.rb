@@ -13,11 +13,11 @@ module RperfPush
 
       # @param bytes [String] gzip-compressed pprof
       # @param samples [Integer] the number of samples: some servers crash on a profile without samples
-      # @param group [String, nil] what servers call the profile; nil: process_cpu
+      # @param group [Integer] of its values, as of {ProfileGroups}; 0: process_cpu
       # @param over [Hash{String => Object}] options that override the settings
       # @return [Hash] as Native.deliver returns it
       # @raise [Mistake] if the settings are wrong
-      def deliver(bytes, time_ns:, duration_ns:, samples:, group: nil, **over)
+      def deliver(bytes, time_ns:, duration_ns:, samples:, group: 0, **over)
         given, texts = inputs(over)
         checked(Native.deliver(given, texts, bytes, time_ns, duration_ns, samples, group))
       end
