@@ -100,6 +100,15 @@ RSpec.describe "The pages about values" do
     expect(shown).to match(/ms .*Thread::Mutex#synchronize/)
   end
 
+  it "docs/contention.md has a program whose lock shows who held it" do
+    File.write("lock.rb", blocks.(page.("contention"), "ruby").last)
+    record, report = page.("contention").scan(/^\$ (rperf-push .*)$/).flatten
+    command(record)
+    waited, held = command(report).out.match(/^  callers:\n +([\d.]+) ms .*Object#read\n.*^  callees:\n +([\d.]+) ms .*Object#refresh/m).captures.map(&:to_f)
+    expect(waited).to be > 300
+    expect(held).to be_between(500, 5_000)
+  end
+
   it "docs/samples.md has programs that count, and a command that shows it" do
     declared, counted = blocks.(page.("samples"), "ruby")
     expect(ruby("data = RperfPush.start(mode: :custom) do\n#{declared}\nend\nputs data[:mode], data[:units].to_a.join(' '), data[:values].transform_values(&:sum).to_a.join(' ')"))
