@@ -138,6 +138,30 @@ RSpec.describe "Tracing calls" do
     expect(found).to eq(wrong: [], all: 0)
   end
 
+  # With its option for tail calls, Ruby runs the method in the place of its caller.
+  it "counts tail calls, which replace their caller" do
+    found = result_of(<<~RUBY)
+      RubyVM::InstructionSequence.compile(<<~CODE, __FILE__, __FILE__, 1, tailcall_optimization: true, trace_instruction: false).eval
+        class Tail
+          def down(n) = n.zero? ? done : down(n - 1)
+          def done = self.class.name.size
+          def ping(n) = n.zero? ? done : pong(n - 1)
+          def pong(n) = ping(n)
+          def run = [down(5_000), ping(300), 3.times.map { down(2) }]
+        end
+      CODE
+      expected = Hash.new(0)
+      counter = TracePoint.new(:call) { |tp| expected["\#{tp.defined_class}#\#{tp.callee_id}"] += 1 }
+      counter.enable { Tail.new.run }
+      tree = RperfPush.trace { Tail.new.run }[:tree]
+      counted = tree.methods.to_h { |method| [method.label, method.called] }.select { |label, _| label.start_with?("Tail#") }
+      depth = tree.find("Tail#done").first.call_trees.map { |node| node.path.size }.max
+      down = tree.find("Tail#down").first
+      puts JSON.generate({ same: counted == expected.select { |label, _| label.start_with?("Tail#") }, counted: counted["Tail#down"], depth:, recursive: down.recursive? })
+    RUBY
+    expect(found).to include(same: true, counted: 5010, depth: be < 20, recursive: false)
+  end
+
   it "finds its way after an exception, a throw and an overflow of the stack" do
     deep = Class.new do
       def endless(n) = endless(n + 1) + 1
