@@ -76,6 +76,26 @@ RSpec.describe "Allocations" do
     expect(seen[:captured]).to be_between(1_000, seen[:outer] / 7)
   end
 
+  # Each n-th stands for those before it. The ones of a window that has ended are not the next one's, nor those before a session.
+  it "counts none twice where windows and sessions begin between two n-ths" do
+    seen = run(<<~RUBY)
+      sums = ->(data) { data[:aggregated_samples].sum { _2 } }
+      before = counted
+      inner = nil
+      data = RperfPush.start(mode: :alloc, alloc_interval: 1_000) do
+        from = counted
+        40.times { books(300) && RperfPush.snapshot }
+        inner = counted - from
+      end
+      outer = counted - before
+      RperfPush.configure! { |config| config.mode = :alloc; config.directory = "#{tmpdir}" }
+      other = RperfPush.start(mode: :alloc, alloc_interval: 1_000) { books(20) }
+      print JSON.generate(inner:, outer:, sum: sums.(data), other: sums.(other))
+    RUBY
+    expect(seen[:sum]).to be_between(seen[:inner], seen[:outer])
+    expect(seen[:other]).to be < 1_000
+  end
+
   it "draws some at random, shares what was counted out over them, and leaves nothing switched on" do
     seen = run(<<~RUBY)
       inner = nil
