@@ -4,8 +4,8 @@
 #
 #   bin/with-ruby 3.4 bundle exec exe/rperf-push record -m heap -o leak.json.gz benchmark/leak.rb 120
 #   bin/with-ruby 3.4 bundle exec exe/rperf-push report --top --value inuse_objects leak.json.gz
-class Leaked; end
-class Garbage; end
+Leaked = Class.new
+Garbage = Class.new
 
 TURNS_A_SECOND = 100
 OBJECTS_A_TURN = 1_000

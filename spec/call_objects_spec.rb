@@ -15,8 +15,8 @@ RSpec.describe "Objects of traced calls" do
     def trace(**options, &) = RperfPush.trace(mode: %i[wall alloc], **options, &)[:tree]
     # Fills the VM's caches, which are objects, too.
     def traced(...) = Array.new(3) { trace(...) }.last
-    def one_by_one(list) = list.map { |one| [one.class_name, File.basename(one.path), one.line, one.count] }
-    def sums(tree) = [tree.nodes.sum(&:allocations), tree.nodes.sum { |node| node.allocated.sum(&:count) }, tree.untold_objects]
+    def one_by_one(list) = list.map { |one| [one.class_name, File.basename(one.path), one.line, one.objects] }
+    def sums(tree) = [tree.nodes.sum(&:allocations), tree.nodes.sum { |node| node.allocated.sum(&:objects) }, tree.untold_objects]
     def of(tree, label) = tree.find(label).first
   RUBY
 
@@ -88,9 +88,9 @@ RSpec.describe "Objects of traced calls" do
         eval("Book.allocate")
         GC.start
       end
-      apart = tree.nodes.reject { |node| node.allocations == node.allocated.sum(&:count) }.map { |node| node.target&.label }
-      print JSON.generate(sums: sums(tree), apart:, hashes: tree.allocated.select { |one| one.class_name == "Hash" && one.line == 2 }.sum(&:count),
-                          hash_bytes: tree.allocated.all? { |one| one.bytes >= 40 * one.count }, internal: tree.allocated.any? { |one| one.class_name == "(internal)" },
+      apart = tree.nodes.reject { |node| node.allocations == node.allocated.sum(&:objects) }.map { |node| node.target&.label }
+      print JSON.generate(sums: sums(tree), apart:, hashes: tree.allocated.select { |one| one.class_name == "Hash" && one.line == 2 }.sum(&:objects),
+                          hash_bytes: tree.allocated.all? { |one| one.bytes >= 40 * one.objects }, internal: tree.allocated.any? { |one| one.class_name == "(internal)" },
                           eval: tree.allocated.find { |one| one.class_name == "Book" }.path, losses: tree.losses)
     RUBY
     expect(seen).to include(hashes: 120, hash_bytes: true, internal: true, losses: [])
@@ -109,7 +109,7 @@ RSpec.describe "Objects of traced calls" do
         trace.resume
         2.times { Book.allocate }
       end
-      print JSON.generate(classes: tree.allocated.group_by(&:class_name).transform_values { |same| same.sum(&:count) }.slice("Book", "Page"), sums: sums(tree))
+      print JSON.generate(classes: tree.allocated.group_by(&:class_name).transform_values { |same| same.sum(&:objects) }.slice("Book", "Page"), sums: sums(tree))
     RUBY
     expect(seen[:classes]).to eq(Book: 3)
     expect(seen[:sums].last).to eq(0)
@@ -145,7 +145,7 @@ RSpec.describe "Objects of traced calls" do
       read, write = IO.pipe
       tree = trace do
         pid = fork do
-          write.puts JSON.generate(again: of(trace { 3.times { Book.allocate } }, "Class#allocate").allocated.sum(&:count))
+          write.puts JSON.generate(again: of(trace { 3.times { Book.allocate } }, "Class#allocate").allocated.sum(&:objects))
           exit!(0)
         end
         Process.wait(pid)
@@ -153,7 +153,7 @@ RSpec.describe "Objects of traced calls" do
       end
       again = JSON.parse(read.gets)["again"]
       sizes = Array.new(4) { 50.times { trace { [Book.allocate, {}] } } and GC.start or pages.call }
-      print JSON.generate(again:, sizes:, books: tree.allocated.select { |one| one.class_name == "Book" }.sum(&:count))
+      print JSON.generate(again:, sizes:, books: tree.allocated.select { |one| one.class_name == "Book" }.sum(&:objects))
     RUBY
     expect(seen).to include(again: 3, books: 1)
     expect(seen[:sizes].last - seen[:sizes][1]).to be < 4_000 # pages of 4 KiB
@@ -170,7 +170,7 @@ RSpec.describe "Objects of traced calls" do
         ractor.send(1)
         ractor.respond_to?(:value) ? ractor.value : ractor.take
       end
-      print JSON.generate(full: sums(full), losses: full.losses, other: sums(other), said: other.losses, books: other.allocated.select { |one| one.class_name == "Book" }.sum(&:count))
+      print JSON.generate(full: sums(full), losses: full.losses, other: sums(other), said: other.losses, books: other.allocated.select { |one| one.class_name == "Book" }.sum(&:objects))
     RUBY
     expect(seen[:full].last).to be > 140_000 - (1 << 17)
     expect(seen[:full][0]).to eq(seen[:full][1] + seen[:full][2])

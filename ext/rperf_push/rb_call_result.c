@@ -237,10 +237,9 @@ static void put_objects(const maker *m, VALUE result)
         const rpp_call_object *kind = rpp_call_objects_at(m->objects, i);
         VALUE class_name = kind->klass ? path_of_class(kind->klass) : text("(internal)");
         VALUE path = kind->code ? path_of(kind->code) : text("");
-        rb_ary_push(kinds,
-                    rb_ary_new_from_args(6, UINT2NUM(m->places[kind->node]), index_of(texts, indexes, class_name),
-                                         index_of(texts, indexes, path), UINT2NUM(kind->line), ULL2NUM(kind->count),
-                                         ULL2NUM(kind->bytes)));
+        rb_ary_push(kinds, rb_ary_new_from_args(6, UINT2NUM(m->places[kind->node]),
+                                                index_of(texts, indexes, class_name), index_of(texts, indexes, path),
+                                                UINT2NUM(kind->line), ULL2NUM(kind->count), ULL2NUM(kind->bytes)));
     }
     rb_rpp_put(result, "texts", texts);
     rb_rpp_put(result, "kinds", kinds);

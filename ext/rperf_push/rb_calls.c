@@ -182,7 +182,8 @@ static VALUE native_calls_result(VALUE self, VALUE object, VALUE as, VALUE costs
     if (t == rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are still traced");
     if (t->by_ticks) rpp_call_tree_scale(t->trace.tree, t->traced_ns, t->traced_ticks);
     rpp_call_tree_limit_states(t->trace.tree);
-    VALUE result = rb_rpp_call_result(t->trace.tree, t->callees, rpp_call_methods_end(t->methods), t->objects, as, costs);
+    VALUE result =
+        rb_rpp_call_result(t->trace.tree, t->callees, rpp_call_methods_end(t->methods), t->objects, as, costs);
     RB_GC_GUARD(object);
     return result;
 }

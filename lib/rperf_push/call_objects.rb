@@ -4,7 +4,10 @@ module RperfPush
   # The objects that traced calls create, by class, file and line.
   module CallObjects
     # Objects of one class that one line creates. The path is that of the innermost code in Ruby, and bytes are those on Ruby's heap.
-    Allocation = Struct.new(:class_name, :path, :line, :count, :bytes)
+    Allocation = Struct.new(:class_name, :path, :line, :objects, :bytes) do
+      # The most objects first.
+      def order = [-objects, -bytes, class_name, path, line]
+    end
 
     module_function
 
@@ -22,8 +25,8 @@ module RperfPush
     # @return [Array<Allocation>] one of each class, file and line, the most objects first
     def merged(list)
       list.group_by { |one| [one.class_name, one.path, one.line] }
-          .map { |key, same| Allocation.new(*key, same.sum(&:count), same.sum(&:bytes)) }
-          .sort_by { |one| [-one.count, -one.bytes, one.class_name, one.path, one.line] }
+          .map { |key, same| Allocation.new(*key, same.sum(&:objects), same.sum(&:bytes)) }
+          .sort_by(&:order)
     end
   end
 end

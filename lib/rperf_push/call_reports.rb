@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "call_reports/callgrind"
+require_relative "call_reports/objects"
 require_relative "call_reports/tables"
 
 module RperfPush
@@ -21,7 +22,7 @@ module RperfPush
     def flat(tree, limit: nil) = Tables.flat(tree, limit:)
     def graph(tree, limit: nil) = Tables.graph(tree, limit:)
     def tree(tree, limit: nil) = Tables.tree(tree, limit:)
-    def objects(tree, limit: nil) = Tables.objects(tree, limit:)
+    def objects(tree, limit: nil) = Objects.table(tree, limit:)
     def callgrind(tree, limit: nil) = Callgrind.encode(tree, limit:)
 
     # @param limit [Integer, nil] methods with the longest totals

@@ -178,13 +178,13 @@ module RperfPush
       # @return [Integer] of the {ThreadRoot} that it is below
       attr_reader :thread_number
 
-      def initialize(id, parent, target, numbers, allocated, thread_number)
+      # @param measured [Array] what is read below, in this order; the last two are missing if objects were not counted
+      def initialize(id, parent, target, measured, thread_number)
         @id = id
         @thread_number = thread_number
         @parent = parent
         @target = target
-        @called, @self, @wait, @cpu, @total, @blocked, @waiting, @gc_marking, @gc_sweeping, @suspended, @allocations = numbers
-        @allocated = allocated
+        @called, @self, @wait, @cpu, @total, @blocked, @waiting, @gc_marking, @gc_sweeping, @suspended, @allocations, @allocated = measured
         @children = []
         parent&.children&.push(self)
         target&.call_trees&.push(self)
@@ -264,7 +264,7 @@ module RperfPush
     end
 
     # @return [Integer] objects that are in no `allocated`: those of other Ractors, and those past a limit
-    def untold_objects = allocations? ? nodes.sum { |node| node.allocations - node.allocated.sum(&:count) } : 0
+    def untold_objects = allocations? ? nodes.sum { |node| node.allocations - node.allocated.sum(&:objects) } : 0
 
     # @return [Array<MethodInfo>] with that label, or with a label that matches
     def find(label) = methods.select { |method| label.is_a?(Regexp) ? method.label.match?(label) : method.label == label }
@@ -297,7 +297,6 @@ module RperfPush
     def build_nodes
       parents, methods, *numbers = @columns.values_at(*(allocations? ? COLUMNS : COLUMNS - [:objects]))
       @nodes = []
-      @objects = CallObjects.by_node(@columns)
       parents.zip(methods, *numbers) { |parent, method, *measured| @nodes << node(parent && @nodes[parent], method, measured) }
       @methods = by_total(@by_id.reject { |method| method.call_trees.empty? })
       @threads = @nodes.reject(&:parent).map { |root| thread_root(root.thread_number, root) }
@@ -311,11 +310,13 @@ module RperfPush
 
     # A root's method is the number of its thread, from 0 on.
     def node(parent, method, measured)
-      allocated = @objects.fetch(@nodes.size, []) if allocations?
-      return Node.new(@nodes.size, nil, nil, measured, allocated, method + 1) unless parent
+      measured << objects_by_node.fetch(@nodes.size, []) if allocations?
+      return Node.new(@nodes.size, nil, nil, measured, method + 1) unless parent
 
-      Node.new(@nodes.size, parent, @by_id[method], measured, allocated, parent.thread_number)
+      Node.new(@nodes.size, parent, @by_id[method], measured, parent.thread_number)
     end
+
+    def objects_by_node = @objects_by_node ||= CallObjects.by_node(@columns)
 
     # Names instead of threads: they may have ended, and nobody wants to keep them.
     def roots

@@ -8,7 +8,6 @@ module RperfPush
       # Where there are any.
       STATES = { blocked: "    blocked ms", waiting: "    waiting ms", gc: "         gc ms", suspended: "  suspended ms" }.freeze
       OBJECTS = "      objects" # where they were counted
-      OBJECTS_HEADING = "      objects         bytes   class in method (where)\n"
       SHALLOW = 100 # levels that are indented
 
       module_function
@@ -43,22 +42,6 @@ module RperfPush
         text
       end
 
-      # Those of each method, by class and line.
-      def objects(tree, limit: nil)
-        lines = head_lines(tree)
-        return "#{lines.join("\n")}\nObjects were not counted: mode alloc counts them\n" unless tree.allocations?
-
-        rows = tree.methods.flat_map { |method| method.allocated.map { |one| [one, method.label] } }
-                   .concat(tree.threads.flat_map { |thread| thread.root.allocated.map { |one| [one, thread_name(thread)] } })
-                   .sort_by { |one, label| [-one.count, -one.bytes, one.class_name, one.path, one.line, label] }
-        "#{lines.join("\n")}\n\n#{OBJECTS_HEADING}#{rows.first(limit || rows.size).map { |one, label| object_row(one, label) }.join}"
-      end
-
-      def object_row(one, label)
-        place = one.line.positive? ? " (#{one.path}:#{one.line})" : ""
-        "#{format("%13d %13d", one.count, one.bytes)}   #{one.class_name} in #{label}#{place}\n"
-      end
-
       # Without calling itself: trees can be deeper than Ruby's own stack.
       def add_below(text, states, root, limit)
         waiting = by_total(root, limit).map { |node| [node, 1] }
@@ -73,6 +56,7 @@ module RperfPush
         node.children.sort_by { |child| [-child.total, child.target.label] }.first(limit || node.children.size).reverse
       end
 
+      # What a report is about, without the names of its columns.
       def head_lines(tree)
         ["Traced: #{ms(tree.duration_ns)}, #{tree.calls} calls, #{tree.nodes.size} nodes, #{tree.threads.size} threads",
          "Tracing itself, taken out: #{ms(tree.overhead_ns)}", *tree.losses]
@@ -97,7 +81,7 @@ module RperfPush
       def caller_name(relation) = relation.target ? title(relation.target) : "(root)"
       def thread_name(thread) = "Thread #{thread.number} #{thread.name}#{" (its fibers)" if thread.fibers?}"
       def ms(nanoseconds) = format("%.3f ms", nanoseconds / 1e6)
-      private_class_method :object_row, :head_lines, :relatives, :add_below, :by_total, :head, :row, :title, :caller_name, :thread_name
+      private_class_method :relatives, :add_below, :by_total, :head, :row, :title, :caller_name
     end
   end
 end

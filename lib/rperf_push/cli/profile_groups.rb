@@ -42,17 +42,7 @@ module RperfPush
         @raw = raw
         @strings = []
         @types = []
-        comments = []
-        Wire.each_field(raw) do |field, value, *|
-          case field
-          when STRING then @strings << value
-          when SAMPLE_TYPE then @types << type_in(value)
-          when PERIOD_TYPE then @period = type_in(value)
-          when COMMENT then comments.concat(Wire.numbers(value))
-          when DEFAULT_TYPE then @default = value
-          when DURATION then @has_duration = value != 0
-          end
-        end
+        comments = read
         check([*@types, *@period, *comments])
         @is_own = comments.any? { |index| @strings[index].to_s.start_with?("rperf-push ") }
       end
@@ -69,6 +59,22 @@ module RperfPush
       end
 
       private
+
+      # @return [Array<Integer>] the places of the comments' texts
+      def read
+        comments = []
+        Wire.each_field(@raw) do |field, value, *|
+          case field
+          when STRING then @strings << value
+          when SAMPLE_TYPE then @types << type_in(value)
+          when PERIOD_TYPE then @period = type_in(value)
+          when COMMENT then comments.concat(Wire.numbers(value))
+          when DEFAULT_TYPE then @default = value
+          when DURATION then @has_duration = value != 0
+          end
+        end
+        comments
+      end
 
       # @param indexes [Array] of strings
       def check(indexes)

@@ -53,7 +53,7 @@ typedef struct rpp_call_tree {
     rpp_call_node *nodes;
     uint64_t *states_ns; /* RPP_CALL_STATES of each node */
     uint32_t *slots;     /* (parent, method) -> id + 1; open addressing; at most half full */
-    size_t room; /* for nodes */
+    size_t room;         /* for nodes */
     uint32_t mask;
     uint32_t count, roots, last_root;
     uint32_t regular, max_regular; /* without roots, and without those for calls past the limit */
