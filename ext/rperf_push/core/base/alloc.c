@@ -89,8 +89,9 @@ static bool is_mapped(size_t count, size_t size)
 
 void *rpp_reserve(size_t count, size_t size)
 {
+    if (size && count > SIZE_MAX / size) return NULL;
     if (!is_mapped(count, size)) return rpp_calloc(count, size);
-    if (must_fail() || count > SIZE_MAX / size) return NULL;
+    if (must_fail()) return NULL;
     void *block = mmap(NULL, count * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return block == MAP_FAILED ? NULL : block;
 }
