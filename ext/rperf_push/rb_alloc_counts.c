@@ -14,6 +14,9 @@ typedef struct counting {
 } counting;
 
 static counting each[RB_RPP_OUTLETS];
+/* Of the objects on the way to the n-th, those of the windows before; by outlet. */
+static uint64_t elsewhere[RB_RPP_OUTLETS];
+rb_rpp_alloc_paces rb_rpp_alloc_pace = {.left = UINT64_MAX};
 static VALUE counter_name;
 
 uint64_t rb_rpp_alloc_counter(void)
@@ -61,6 +64,23 @@ void rb_rpp_alloc_counts_cut(rb_rpp_outlet outlet)
     if (c->on) read_counter(c);
     c->cut += c->sum;
     c->sum = 0;
+    rb_rpp_alloc_leave_behind(outlet);
+}
+
+void rb_rpp_alloc_pace_begin(uint64_t nth)
+{
+    rb_rpp_alloc_pace = (rb_rpp_alloc_paces){nth, nth ? nth : UINT64_MAX};
+    memset(elsewhere, 0, sizeof elsewhere);
+}
+
+uint64_t rb_rpp_alloc_nth_weighs(rb_rpp_outlet outlet)
+{
+    return rb_rpp_alloc_pace.nth - elsewhere[outlet];
+}
+
+void rb_rpp_alloc_leave_behind(rb_rpp_outlet outlet)
+{
+    elsewhere[outlet] = rb_rpp_alloc_pace.nth ? rb_rpp_alloc_pace.nth - rb_rpp_alloc_pace.left : 0;
 }
 
 bool rb_rpp_alloc_counts_push(rb_rpp_outlet outlet)

@@ -39,4 +39,17 @@ void rb_rpp_alloc_counts_forget_after_fork(void);
 /* Call it once per process. */
 void rb_rpp_alloc_counts_init(void);
 
+/* With an interval: each how many-th object is captured (0: none), and how many come until then. */
+typedef struct rb_rpp_alloc_paces {
+    uint64_t nth, left;
+} rb_rpp_alloc_paces;
+extern rb_rpp_alloc_paces rb_rpp_alloc_pace;
+
+/* The way to the next n-th begins. */
+void rb_rpp_alloc_pace_begin(uint64_t nth);
+/* How many objects the n-th stands for in the outlet's window: not those of the window before. */
+uint64_t rb_rpp_alloc_nth_weighs(rb_rpp_outlet outlet);
+/* What is on the way now is of no window to come. */
+void rb_rpp_alloc_leave_behind(rb_rpp_outlet outlet);
+
 #endif

@@ -29,10 +29,8 @@ const rpp_moments rb_rpp_allocs_moments = {.on_ns = 250 * RPP_NS_PER_US, .off_ns
 
 static VALUE hook;
 static bool is_hooked;
-static uint64_t left_drawn = NEVER, left_nth = NEVER; /* objects until the next one is taken */
-static uint64_t draw_every = FIRST_DRAW, nth, random_state;
-/* Of the objects on the way to the n-th, those of the windows before; by outlet. */
-static uint64_t elsewhere[RB_RPP_OUTLETS];
+static uint64_t left_drawn = NEVER; /* objects until the next one is taken */
+static uint64_t draw_every = FIRST_DRAW, random_state;
 static rpp_location stack_of_object[RPP_MAX_DEPTH + 1];
 
 /* --- one object --- */
@@ -74,7 +72,7 @@ static bool push_to_all(const rb_rpp_thread *t, uint32_t depth, uint64_t bytes, 
         if (!terms || (one_by_one ? !is_nth : !is_drawn)) continue;
         rpp_sample sample = {.thread_seq = t->seq, .depth = depth, .labels = t->ledger.labels};
         if (one_by_one) {
-            sample.alloc_objects = nth - elsewhere[outlet];
+            sample.alloc_objects = rb_rpp_alloc_nth_weighs(outlet);
             sample.alloc_space = sample.alloc_objects * bytes;
         } else {
             sample.alloc_drawn = draw_every;
@@ -121,20 +119,14 @@ static uint64_t objects_to_next_draw(void)
     return 1 + rpp_random_next(&random_state) % (2 * draw_every - 1);
 }
 
-static void begin_next(void)
-{
-    left_nth = nth;
-    memset(elsewhere, 0, sizeof elsewhere);
-}
-
 /* In the allocator. */
 static void on_new_object(VALUE tracepoint, void *unused)
 {
-    bool is_drawn = !--left_drawn, is_nth = !--left_nth;
+    bool is_drawn = !--left_drawn, is_nth = !--rb_rpp_alloc_pace.left;
     if (!is_drawn && !is_nth) return;
     take(tracepoint, is_drawn, is_nth);
     if (is_drawn) left_drawn = objects_to_next_draw();
-    if (is_nth) begin_next();
+    if (is_nth) rb_rpp_alloc_pace_begin(rb_rpp_alloc_pace.nth);
 }
 
 /* --- on and off --- */
@@ -192,16 +184,7 @@ static void set_drawing(bool on)
 
 static void set_nth(uint32_t interval)
 {
-    if (interval == nth) return;
-    nth = interval;
-    begin_next();
-    if (!interval) left_nth = NEVER;
-}
-
-/* What was created until now is not this outlet's next window's. */
-static void leave_behind(rb_rpp_outlet outlet)
-{
-    elsewhere[outlet] = nth ? nth - left_nth : 0;
+    if (interval != rb_rpp_alloc_pace.nth) rb_rpp_alloc_pace_begin(interval);
 }
 
 static bool other_ractors(void)
@@ -256,13 +239,7 @@ void rb_rpp_allocs_resume(rb_rpp_outlet outlet)
     if (!rb_rpp_alloc_counts_begin(outlet)) return;
     choose_who_watches();
     rb_rpp_allocs_follow();
-    leave_behind(outlet);
-}
-
-void rb_rpp_allocs_cut(rb_rpp_outlet outlet)
-{
-    rb_rpp_alloc_counts_cut(outlet);
-    leave_behind(outlet);
+    rb_rpp_alloc_leave_behind(outlet);
 }
 
 void rb_rpp_allocs_pause(rb_rpp_outlet outlet)
@@ -278,8 +255,8 @@ void rb_rpp_allocs_forget_after_fork(void)
 {
     rb_rpp_alloc_counts_forget_after_fork();
     rb_rpp_heap_forget();
-    left_drawn = left_nth = NEVER;
-    nth = 0;
+    left_drawn = NEVER;
+    rb_rpp_alloc_pace_begin(0);
 }
 
 void rb_rpp_allocs_init(void)

@@ -39,8 +39,6 @@ void rb_rpp_allocs_detach(rb_rpp_outlet outlet);
 /* After the outlet was switched on, before it is switched off: its objects are counted in between. */
 void rb_rpp_allocs_resume(rb_rpp_outlet outlet);
 void rb_rpp_allocs_pause(rb_rpp_outlet outlet);
-/* A window of the outlet has ended. */
-void rb_rpp_allocs_cut(rb_rpp_outlet outlet);
 /* In a job or method: switches the hook as the moments and sessions want it now. */
 void rb_rpp_allocs_follow(void);
 

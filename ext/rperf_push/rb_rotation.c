@@ -4,7 +4,6 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "rb_alloc_counts.h"
-#include "rb_allocs.h"
 #include "rb_births.h"
 #include "rb_frames.h"
 #include "rb_heap.h"
@@ -128,7 +127,7 @@ static bool begin_rotation(rb_rpp_outlet outlet)
     rb_rpp_walk_next_window();
     bool begun = rpp_pipeline_begin_rotation(pipeline, rpp_monotonic_ns()) == RPP_OK;
     if (begun) {
-        rb_rpp_allocs_cut(outlet);
+        rb_rpp_alloc_counts_cut(outlet);
         rb_rpp_heap_cut(outlet);
         rb_rpp_capturing.cut_ns = rpp_pipeline_boundary_ns(pipeline);
         atomic_fetch_add_explicit(&rb_rpp_boundaries, 1, memory_order_relaxed);
