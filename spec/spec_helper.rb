@@ -23,6 +23,7 @@ RSpec.configure do |config|
   config.include RubyProgram
   config.include SamplingError
   config.include TemporaryFolder
+  config.include UnicornHere
   config.extend WithEachEngine
 
   config.order = :random

@@ -81,6 +81,7 @@ RSpec.describe "rperf-push record" do
     end
 
     it "has the requests to Unicorn's workers, which end at once, up to the last two seconds before #{signal}" do
+      skip_where_unicorn_crashes
       pids = []
       status = record(*servers[:unicorn]) do |pid|
         pids = ask_until("/") { |seen| seen.size == 2 && in_windows?(seen, "early_work") }
