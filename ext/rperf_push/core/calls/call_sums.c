@@ -61,8 +61,7 @@ void rpp_call_sums(const rpp_call_tree *tree, const uint64_t *totals_ns, rpp_cal
     }
 }
 
-/* What `count` ticks more are, after those before. */
-static uint64_t scaled(uint64_t *before, uint64_t count, uint64_t ns, uint64_t ticks)
+uint64_t rpp_call_scaled(uint64_t *before, uint64_t count, uint64_t ns, uint64_t ticks)
 {
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 wide;
@@ -80,7 +79,7 @@ static void scale_states(rpp_call_tree *tree, uint32_t id, uint64_t ns, uint64_t
 {
     for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++) {
         uint64_t none_before = 0, *state_ns = &tree->states_ns[(size_t)id * RPP_CALL_STATES + state];
-        *state_ns = scaled(&none_before, *state_ns, ns, ticks);
+        *state_ns = rpp_call_scaled(&none_before, *state_ns, ns, ticks);
     }
 }
 
@@ -89,8 +88,8 @@ void rpp_call_tree_scale(rpp_call_tree *tree, uint64_t ns, uint64_t ticks)
     uint64_t self = 0, wait = 0;
     for (uint32_t id = 0; ticks && id < rpp_call_tree_count(tree); id++) {
         rpp_call_node *node = rpp_call_tree_node(tree, id);
-        node->self_ns = scaled(&self, node->self_ns, ns, ticks);
-        node->wait_ns = scaled(&wait, node->wait_ns, ns, ticks);
+        node->self_ns = rpp_call_scaled(&self, node->self_ns, ns, ticks);
+        node->wait_ns = rpp_call_scaled(&wait, node->wait_ns, ns, ticks);
         if (id < tree->states_end) scale_states(tree, id, ns, ticks);
     }
 }

@@ -32,6 +32,8 @@ void rpp_call_sums(const rpp_call_tree *tree, const uint64_t *totals_ns, rpp_cal
 /* Makes nanoseconds of ticks: `ticks` of them were `ns`. What all nodes have together is rounded, not each, so sums stay whole. States
  * are rounded down. */
 void rpp_call_tree_scale(rpp_call_tree *tree, uint64_t ns, uint64_t ticks);
+/* What `count` ticks more are, after those before. */
+uint64_t rpp_call_scaled(uint64_t *before, uint64_t count, uint64_t ns, uint64_t ticks);
 /* No node's states have more time than the node. Clocks of several cores may differ by some ticks. Before running_ns. */
 void rpp_call_tree_limit_states(rpp_call_tree *tree);
 

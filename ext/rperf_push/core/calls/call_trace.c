@@ -54,7 +54,15 @@ void rpp_call_trace_enter(rpp_call_trace *trace, uint32_t depth, uint32_t method
 void rpp_call_trace_open(rpp_call_trace *trace, rpp_call_stack *stack, uint32_t depth, uint32_t method, uint64_t code)
 {
     uint32_t node = rpp_call_tree_child(trace->tree, rpp_call_stack_top(stack), method);
-    if (has_room(trace, stack)) stack->entries[stack->count++] = (rpp_call_entry){depth, node, code};
+    if (!has_room(trace, stack)) return;
+    stack->entries[stack->count++] = (rpp_call_entry){depth, node, code};
+    rpp_call_tree_touch(trace->tree, node);
+}
+
+void rpp_call_stack_touch(const rpp_call_stack *stack, rpp_call_tree *tree)
+{
+    rpp_call_tree_touch(tree, stack->root);
+    for (size_t i = 0; i < stack->count; i++) rpp_call_tree_touch(tree, stack->entries[i].node);
 }
 
 void rpp_call_trace_unwind(rpp_call_trace *trace, uint32_t depth, rpp_call_reading now)

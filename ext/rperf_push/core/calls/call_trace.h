@@ -96,6 +96,7 @@ static inline void rpp_call_trace_push(rpp_call_trace *trace, rpp_call_entry ent
         return;
     }
     stack->entries[stack->count++] = entry;
+    rpp_call_tree_touch(trace->tree, entry.node);
     rpp_call_tree_node(trace->tree, entry.node)->calls++;
 }
 
@@ -115,6 +116,8 @@ void rpp_call_trace_enter(rpp_call_trace *trace, uint32_t depth, uint32_t method
 void rpp_call_trace_open(rpp_call_trace *trace, rpp_call_stack *stack, uint32_t depth, uint32_t method, uint64_t code);
 /* What the running stack has deeper than that is gone. */
 void rpp_call_trace_unwind(rpp_call_trace *trace, uint32_t depth, rpp_call_reading now);
+/* Everything that is open may get something from now on: its time, or that of what returns to it. */
+void rpp_call_stack_touch(const rpp_call_stack *stack, rpp_call_tree *tree);
 /* A stack that does not run waits until now. */
 void rpp_call_trace_wait(rpp_call_trace *trace, rpp_call_stack *stack, uint64_t now_ns);
 

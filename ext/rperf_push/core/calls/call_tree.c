@@ -11,12 +11,13 @@ static rpp_call_tree *tree_new(uint32_t max_regular, size_t room)
     size_t slots = 16;
     while (slots < 2 * room) slots *= 2;
     tree->max_regular = max_regular;
-    tree->mask = (uint32_t)(slots - 1);
     tree->room = room;
+    tree->mask = (uint32_t)(slots - 1);
     tree->nodes = rpp_reserve(room, sizeof *tree->nodes);
     tree->slots = rpp_reserve(slots, sizeof *tree->slots);
     tree->states_ns = rpp_reserve(room, RPP_CALL_STATES * sizeof *tree->states_ns);
-    if (tree->nodes && tree->slots && tree->states_ns) return tree;
+    tree->touched = rpp_reserve(room / RPP_CALL_BLOCK + 1, sizeof *tree->touched);
+    if (tree->nodes && tree->slots && tree->states_ns && tree->touched) return tree;
     rpp_call_tree_free(tree);
     return NULL;
 }
@@ -38,6 +39,7 @@ void rpp_call_tree_free(rpp_call_tree *tree)
     rpp_unreserve(tree->nodes, tree->room, sizeof *tree->nodes);
     rpp_unreserve(tree->slots, tree->mask + (size_t)1, sizeof *tree->slots);
     rpp_unreserve(tree->states_ns, tree->room, RPP_CALL_STATES * sizeof *tree->states_ns);
+    rpp_unreserve(tree->touched, tree->room / RPP_CALL_BLOCK + 1, sizeof *tree->touched);
     rpp_free(tree);
 }
 
@@ -47,6 +49,7 @@ static uint32_t add(rpp_call_tree *tree, uint32_t parent, uint32_t method)
     tree->nodes[tree->count] = (rpp_call_node){
         .method = method, .parent = parent, .first = RPP_CALL_NONE, .next = caller ? caller->first : RPP_CALL_NONE};
     if (caller) caller->first = tree->count;
+    rpp_call_tree_touch(tree, tree->count);
     return tree->count++;
 }
 

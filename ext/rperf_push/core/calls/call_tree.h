@@ -25,6 +25,7 @@
 #define RPP_CALL_NONE      UINT32_MAX
 #define RPP_CALL_ROOTS_MAX 4096u
 #define RPP_CALL_NODES_MAX (UINT32_C(1) << 26)
+#define RPP_CALL_BLOCK     64u /* nodes that share a mark */
 
 /* What a call does while it does not run. The time is in self_ns and wait_ns, too. */
 typedef enum rpp_call_state {
@@ -58,6 +59,7 @@ typedef struct rpp_call_tree {
     uint32_t count, roots, last_root;
     uint32_t regular, max_regular; /* without roots, and without those for calls past the limit */
     uint32_t states_end;           /* no node from here on has any */
+    uint8_t *touched; /* of each block: its nodes may have got something since it was looked at (call_changes.h) */
     bool has_too_many_roots;
 } rpp_call_tree;
 
@@ -75,6 +77,12 @@ uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t meth
 static inline rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint32_t id)
 {
     return &tree->nodes[id];
+}
+
+/* It may get something from now on. */
+static inline void rpp_call_tree_touch(rpp_call_tree *tree, uint32_t id)
+{
+    tree->touched[id / RPP_CALL_BLOCK] = 1;
 }
 
 /* What the node's calls were in this state, of their own time and their waiting. Never more than these together. */
