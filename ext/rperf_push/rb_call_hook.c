@@ -83,12 +83,13 @@ static void begin_stack(tracing *t, seen_stack *stack, VALUE thread, const VALUE
 {
     stack->thread = thread;
     stack->calls.root = root_of(t, thread, &stack->vm)->node;
+    rpp_call_tree_touch(t->trace.tree, stack->calls.root);
     stack->calls.count = 0;
     stack->calls.left_ns = now_ns;
     stack->calls.suspended_ns = 0;
     stack->is_over = false;
     opening o = {t, stack};
-    rb_rpp_vm_stack_each(&stack->vm, last_frame, open_call, &o);
+    if (thread != t->tracer) rb_rpp_vm_stack_each(&stack->vm, last_frame, open_call, &o);
 }
 
 static bool is_at(const void *table, uint32_t id, const void *ec)
@@ -164,10 +165,12 @@ static void change_stack(tracing *t, const rb_trace_arg_t *event, rpp_call_readi
     settle(t, stack, now);
 }
 
-/* The event is not known to be of the stack of the last one, or states have passed since. */
-static __attribute__((noinline)) void look_around(tracing *t, const rb_trace_arg_t *event, rpp_call_reading now)
+/* The event is not known to be of the stack of the last one, or states have passed since. Returns whether it counts. */
+static __attribute__((noinline)) bool look_around(tracing *t, const rb_trace_arg_t *event, rpp_call_reading now)
 {
-    bool is_same = t->running && !t->running->is_over && t->running->vm.ec == rb_rpp_event_ec(event);
+    const VALUE *ec = rb_rpp_event_ec(event);
+    bool is_same = t->running && !t->running->is_over && t->running->vm.ec == ec;
+    if (ec == t->tracer_ec) return false;
     if (!is_same || t->ec) {
         change_stack(t, event, now);
     } else {
@@ -175,6 +178,7 @@ static __attribute__((noinline)) void look_around(tracing *t, const rb_trace_arg
         adopt(t->running);
         settle(t, t->running, now);
     }
+    return t->running;
 }
 
 /* A new fiber has nothing on its stack yet. */
@@ -313,7 +317,7 @@ static void on_event(VALUE unused, rb_trace_arg_t *event)
     if (RB_UNLIKELY(!t)) remove_hooks(); /* in a forked child */
     if (RB_UNLIKELY(!t) || (RB_UNLIKELY(!t->is_right) && !verify(t, event))) return;
     rpp_call_reading now = read_clocks(t);
-    if (RB_UNLIKELY(rb_rpp_event_ec(event) != t->ec)) look_around(t, event, now);
+    if (RB_UNLIKELY(rb_rpp_event_ec(event) != t->ec) && !look_around(t, event, now)) return;
     if (RB_UNLIKELY(!t->running)) return;
     const VALUE *frame = rb_rpp_event_frame(event);
     uint32_t depth = rb_rpp_vm_stack_depth(&t->running->vm, frame);
@@ -359,8 +363,9 @@ static void open_thread(tracing *t, VALUE thread, rpp_call_reading now)
     begin_stack(t, stack, thread, NULL, now.wall_ns);
     rb_rpp_thread *record = rb_rpp_thread_of(thread);
     if (record) record->calls.stack = &stack->calls;
-    if (thread != rb_thread_current()) return;
-    t->ec = vm.ec;
+    if (thread == t->tracer) t->tracer_ec = vm.ec;
+    if (thread != (t->tracer ? rb_thread_main() : rb_thread_current())) return;
+    t->ec = t->tracer ? NULL : vm.ec; /* whoever comes first */
     t->running = stack;
     rpp_call_trace_switch(&t->trace, &stack->calls, now);
 }
@@ -402,8 +407,8 @@ static void settle_in_child(tracing *t, seen_stack *stack, uint64_t now_ns)
     rpp_call_trace_wait(&t->trace, &stack->calls, now_ns);
 }
 
-/* All calls have run until now. */
-static void end_times(tracing *t, void (*settle)(tracing *, seen_stack *, uint64_t))
+/* All calls have run until now. No stack runs afterwards. */
+static void count_until_now(tracing *t, void (*settle)(tracing *, seen_stack *, uint64_t))
 {
     uint64_t now_ns;
     rpp_call_reading now = read_end(t, &now_ns);
@@ -415,6 +420,20 @@ static void end_times(tracing *t, void (*settle)(tracing *, seen_stack *, uint64
     }
     t->traced_ns += now_ns - t->began_ns;
     t->traced_ticks += now.wall_ns - t->began_ticks;
+    t->began_ns = now_ns;
+    t->began_ticks = now.wall_ns;
+}
+
+void rb_rpp_call_hook_settle(rb_rpp_tracing *t)
+{
+    rpp_call_stack *running = t->trace.running;
+    count_until_now(t, settle_at_end);
+    rpp_call_trace_switch(&t->trace, running, t->trace.last);
+}
+
+static void end_times(tracing *t, void (*settle)(tracing *, seen_stack *, uint64_t))
+{
+    count_until_now(t, settle);
     t->running = NULL;
     t->ec = NULL;
 }

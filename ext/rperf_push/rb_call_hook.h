@@ -17,6 +17,7 @@
 #include "rb_call_frames.h"
 
 #include "core/base/hash_index.h"
+#include "core/calls/call_changes.h"
 #include "core/calls/call_objects.h"
 #include "core/calls/call_shortcuts.h"
 #include "core/calls/call_trace.h"
@@ -44,7 +45,9 @@ typedef struct rb_rpp_seen_stack {
 typedef struct rb_rpp_tracing {
     rpp_call_trace trace;
     rb_rpp_seen_stack *running;
-    const VALUE *ec; /* of the last event */
+    const VALUE *ec; /* of the last event; NULL: the next one must look around */
+    VALUE tracer;    /* a thread that traces for somebody outside: its calls do not count; Qfalse: none */
+    const VALUE *tracer_ec;
     bool with_cpu, with_objects, by_ticks;
     bool is_right, is_wrong; /* the VM's memory is as it should be, or not; neither: nobody has looked yet */
     bool is_method_verified;
@@ -57,6 +60,8 @@ typedef struct rb_rpp_tracing {
     rpp_hash_index stacks_by_ec;
     uint64_t began_ns, began_ticks, began_realtime_ns, traced_ns, traced_ticks;
     uint64_t unseen_stacks;
+    rpp_call_changes *changes; /* NULL: nobody looks on */
+    uint32_t told_nodes, told_roots;
     uint32_t root_count;
     rb_rpp_call_root roots[RPP_CALL_ROOTS_MAX];
     rpp_call_shortcuts shortcuts;
@@ -67,6 +72,8 @@ rb_rpp_tracing *rb_rpp_call_hook_tracing(void);
 /* From now on. Each stack is read anew. May raise. */
 void rb_rpp_call_hook_go(rb_rpp_tracing *t);
 void rb_rpp_call_hook_halt(rb_rpp_tracing *t);
+/* While it runs: all that is open counts until now, and goes on. */
+void rb_rpp_call_hook_settle(rb_rpp_tracing *t);
 /* The hook stays in the child until its next event. */
 void rb_rpp_call_hook_forget_after_fork(void);
 

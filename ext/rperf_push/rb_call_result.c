@@ -153,13 +153,18 @@ static void read_names(maker *m)
     }
 }
 
+void rb_rpp_call_costs(VALUE costs, rpp_call_cost by_kind[RB_RPP_CALL_KINDS])
+{
+    for (int kind = 0; kind < RB_RPP_CALL_KINDS; kind++) {
+        VALUE pair = rb_rpp_array(rb_ary_entry(rb_rpp_array(costs), kind));
+        by_kind[kind] = (rpp_call_cost){NUM2ULL(rb_ary_entry(pair, 0)), NUM2ULL(rb_ary_entry(pair, 1))};
+    }
+}
+
 static void take_costs_out(maker *m)
 {
-    rpp_call_cost costs[RB_RPP_CALL_KINDS] = {{0, 0}};
-    for (int kind = 0; kind < RB_RPP_CALL_KINDS; kind++) {
-        VALUE pair = rb_rpp_array(rb_ary_entry(m->costs, kind));
-        costs[kind] = (rpp_call_cost){NUM2ULL(rb_ary_entry(pair, 0)), NUM2ULL(rb_ary_entry(pair, 1))};
-    }
+    rpp_call_cost costs[RB_RPP_CALL_KINDS];
+    rb_rpp_call_costs(m->costs, costs);
     m->overhead_ns = rpp_call_take_out(m->tree, m->kinds, costs);
 }
 

@@ -33,6 +33,7 @@ static void mark(void *data)
     }
     for (uint32_t i = 0; i < t->root_count; i++) rb_gc_mark(t->roots[i].thread);
     rb_rpp_call_objects_mark(t->objects);
+    if (t->tracer) rb_gc_mark(t->tracer);
 }
 
 static void release(void *data)
@@ -47,6 +48,7 @@ static void release(void *data)
     rpp_call_tree_free(t->trace.tree);
     rpp_call_methods_free(t->methods);
     rpp_call_objects_free(t->objects);
+    rpp_call_changes_free(t->changes);
     rpp_unreserve(t->callees, METHODS_MAX + (size_t)1, sizeof *t->callees);
     rpp_free(t);
     rb_gc_adjust_memory_usage(-USUAL_BYTES);
@@ -64,7 +66,7 @@ static const rb_data_type_t tracing_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-static tracing *tracing_of(VALUE object)
+rb_rpp_tracing *rb_rpp_tracing_of(VALUE object)
 {
     return rb_check_typeddata(object, &tracing_type);
 }
@@ -87,7 +89,7 @@ static VALUE tracing_new(uint32_t max_nodes, bool with_objects)
 
 static void go(VALUE object)
 {
-    rb_rpp_call_hook_go(tracing_of(object)); /* may raise */
+    rb_rpp_call_hook_go(rb_rpp_tracing_of(object)); /* may raise */
     current_object = object;
 }
 
@@ -105,7 +107,7 @@ static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE
     if (!rb_rpp_call_frames_prepare()) rb_raise(rb_eNotImpError, "calls cannot be traced on this Ruby");
     if (rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are traced already");
     VALUE object = tracing_new(NUM2UINT(max_nodes), RTEST(with_objects));
-    tracing *t = tracing_of(object);
+    tracing *t = rb_rpp_tracing_of(object);
     t->with_cpu = RTEST(with_cpu);
     t->with_objects = RTEST(with_objects);
     t->by_ticks = rpp_tick_clock_is_usable();
@@ -116,9 +118,16 @@ static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE
     return object;
 }
 
+/* The calls of this thread do not count: it traces for somebody outside. Before the first resume. */
+static VALUE native_calls_by(VALUE self, VALUE object, VALUE thread)
+{
+    rb_rpp_tracing_of(object)->tracer = thread;
+    return Qnil;
+}
+
 static VALUE native_calls_pause(VALUE self, VALUE object)
 {
-    tracing *t = tracing_of(object);
+    tracing *t = rb_rpp_tracing_of(object);
     if (t != rb_rpp_call_hook_tracing()) return Qfalse;
     halt(t);
     return Qtrue;
@@ -150,7 +159,7 @@ static VALUE describe_roots(const tracing *t)
  *   lost  calls without memory     unseen_stacks     full, methods_full, roots_full  a limit was met */
 static VALUE native_calls_facts(VALUE self, VALUE object)
 {
-    const tracing *t = tracing_of(object);
+    const tracing *t = rb_rpp_tracing_of(object);
     if (t == rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are still traced");
     if (t->is_wrong) rb_raise(rb_eNotImpError, "calls cannot be traced on this Ruby");
     VALUE facts = rb_hash_new(), methods = rb_ary_new();
@@ -175,12 +184,23 @@ static VALUE native_calls_facts(VALUE self, VALUE object)
     return facts;
 }
 
+/* The tree has all of them, in nanoseconds, also if somebody looked on. */
+static void end_times(tracing *t)
+{
+    if (t->changes)
+        rpp_call_changes_give_back(t->changes, t->trace.tree, t->traced_ns, t->traced_ticks);
+    else if (t->by_ticks)
+        rpp_call_tree_scale(t->trace.tree, t->traced_ns, t->traced_ticks);
+    rpp_call_changes_free(t->changes);
+    t->changes = NULL;
+}
+
 /* See rb_call_result.h. */
 static VALUE native_calls_result(VALUE self, VALUE object, VALUE as, VALUE costs)
 {
-    tracing *t = tracing_of(object);
+    tracing *t = rb_rpp_tracing_of(object);
     if (t == rb_rpp_call_hook_tracing()) rb_raise(rb_eRuntimeError, "calls are still traced");
-    if (t->by_ticks) rpp_call_tree_scale(t->trace.tree, t->traced_ns, t->traced_ticks);
+    end_times(t);
     rpp_call_tree_limit_states(t->trace.tree);
     VALUE result =
         rb_rpp_call_result(t->trace.tree, t->callees, rpp_call_methods_end(t->methods), t->objects, as, costs);
@@ -213,6 +233,7 @@ void rb_rpp_calls_init(VALUE native)
     rb_undef_alloc_func(tracing_class);
     rb_gc_register_mark_object(tracing_class);
     rb_define_singleton_method(native, "calls_new", native_calls_new, 5);
+    rb_define_singleton_method(native, "calls_by", native_calls_by, 2);
     rb_define_singleton_method(native, "calls_pause", native_calls_pause, 1);
     rb_define_singleton_method(native, "calls_resume", native_calls_resume, 1);
     rb_define_singleton_method(native, "calls_facts", native_calls_facts, 1);

@@ -10,10 +10,14 @@
 #ifndef RB_CALLS_H
 #define RB_CALLS_H
 
+#include "rb_call_hook.h"
 #include "rb_life.h"
 
 /* A forked child is not traced. */
 extern const rb_rpp_participant rb_rpp_calls_life;
+
+/* Raises if it is no tracing. */
+rb_rpp_tracing *rb_rpp_tracing_of(VALUE object);
 
 /* Defines the methods of Native for lib/rperf_push/call_trace.rb. */
 void rb_rpp_calls_init(VALUE native);

@@ -12,6 +12,7 @@
  *   the process (core/profile/recording). rb_life tells both of fork and exit. rb_settings, rb_labels, rb_log and rb_tables are
  *   their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists the files from the bottom up.
  */
+#include "rb_call_updates.h"
 #include "rb_calls.h"
 #include "rb_compat.h"
 #include "rb_control.h"
@@ -94,4 +95,5 @@ void Init_rperf_push(void)
     rb_rpp_sample_text_init(native);
     rb_rpp_usage_init(native);
     rb_rpp_calls_init(native);
+    rb_rpp_call_updates_init(native);
 }

@@ -54,6 +54,6 @@ module RperfPush
     # What a node has of it without those below.
     OWN = { wall: :self.to_proc, cpu: :cpu.to_proc, alloc: :allocations.to_proc }.freeze
     private_constant :OWN
-    private_class_method :samples, :units, :frames, :values
+    private_class_method :samples, :frames, :values
   end
 end

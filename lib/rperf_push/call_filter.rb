@@ -15,12 +15,17 @@ module RperfPush
     # @return [Array<Integer, nil>] for each method what it becomes: itself, an earlier one that is the same, or nothing
     def names(methods)
       firsts = {}
-      methods.each_with_index.map do |(label, path, line, kind, class_name, own), id|
-        next id if kind == :other
-        next if own || !shown?(label, path, class_name)
+      methods.each_with_index.map { |method, id| name(method, id, firsts) }
+    end
 
-        firsts[[label, path, line]] ||= id
-      end
+    # @param method [Array] one of those
+    # @param firsts [Hash] of those before it
+    # @return [Integer, nil]
+    def name(method, id, firsts)
+      label, path, line, kind, class_name, own = method
+      return id if kind == :other
+
+      firsts[[label, path, line]] ||= id if !own && shown?(label, path, class_name)
     end
 
     private

@@ -4,6 +4,7 @@ require_relative "call_costs"
 require_relative "call_data"
 require_relative "call_filter"
 require_relative "call_tree"
+require_relative "call_updates"
 
 module RperfPush
   # One run of {RperfPush.trace}.
@@ -48,10 +49,14 @@ module RperfPush
       @arguments = [room_for(max_nodes), @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
     end
 
+    # @param outside [Boolean] it is for somebody outside: the calls of this thread do not count
+    # @param looks_on [Boolean] who looks on while it runs: {#update}
     # @return [void]
-    def start
+    def start(outside: false, looks_on: false)
       @costs = CallCosts.of(*@arguments.drop(1))
       @native = Native.calls_new(*@arguments)
+      Native.calls_by(@native, Thread.current) if outside
+      @updates = CallUpdates.new(@native, @filter, @costs) if looks_on
       raise "calls are traced already" unless resume
     end
 
@@ -62,6 +67,9 @@ module RperfPush
 
     # @return [Boolean] false if calls are traced already
     def resume = Native.calls_resume(@native)
+
+    # @return [String] (see CallUpdates#next)
+    def update = @updates.next
 
     # What was traced until the pause.
     #

@@ -284,6 +284,14 @@ module RperfPush
     def to_json(*) = JSONText.of(to_h)
 
     def self.from_h(hash) = new(hash[:facts], hash[:columns])
+
+    # @return [String]
+    def self.name_of(thread)
+      return "main" if thread == Thread.main
+
+      thread.name || thread.inspect[/\A#<Thread:\S+ (.*?) \w+>\z/m, 1] || "thread"
+    end
+
     def inspect = "#<#{self.class} #{threads.size} threads, #{methods.size} methods, #{nodes.size} nodes>"
 
     private
@@ -320,13 +328,7 @@ module RperfPush
 
     # Names instead of threads: they may have ended, and nobody wants to keep them.
     def roots
-      @roots ||= @facts[:roots].map { |thread, fibers| [thread.is_a?(Thread) ? name_of(thread) : thread, fibers] }
-    end
-
-    def name_of(thread)
-      return "main" if thread == Thread.main
-
-      thread.name || thread.inspect[/\A#<Thread:\S+ (.*?) \w+>\z/m, 1] || "thread"
+      @roots ||= @facts[:roots].map { |thread, fibers| [thread.is_a?(Thread) ? CallTree.name_of(thread) : thread, fibers] }
     end
   end
 end
