@@ -3,6 +3,7 @@
 require "pty"
 require "rperf_push"
 require "rperf_push/control_client"
+require "rperf_push/live_calls"
 require_relative "support/held_port"
 require_relative "support/listening_process"
 
@@ -382,7 +383,7 @@ RSpec.describe "the control socket" do
         expect(refused.call).to eq("calls are traced from outside already")
       end
       expect(wait_until("the other to have let go") { client.connect("trace") { |stream| stream.read(timeout: 60) } rescue nil }.first).to eq(:document)
-      expect(refused.call(max_nodes: 0)).to match(/\Acalls are|\Atrace takes max_nodes=1\.\.200000 c_methods=0\|1 blocks=0\|1 only=PATTERN except=PATTERN\z/)
+      expect(refused.call(max_nodes: 0)).to match(/\Acalls are|\Atrace takes max_nodes=1\.\.200000 c_methods=0\|1 blocks=0\|1 only=PATTERN except=PATTERN interval_ms=50\.\.5000\z/)
       wait_until("the thread to end") { stacks(program)["threads"].size == 3 }
       expect(refused.call(max_nodes: 0)).to start_with("trace takes max_nodes=1..200000")
       %w[cpu alloc wall,alloc cpu,wall].each do |mode|
@@ -418,6 +419,100 @@ RSpec.describe "the control socket" do
       program.say("bring it back")
       expect(program.line).to eq("there")
       expect(&ends).to raise_error(RperfPush::ControlClient::Refused, /the process has gone, or/)
+    end
+
+    # Calls as often as it is told to, and begins and ends threads, fibers and processes meanwhile.
+    TILL = <<~RUBY
+      class Till
+        def scan(n) = n.times { beep }
+        def beep = nil
+        def rest = sleep
+        def fiber = Fiber.new { beep; Fiber.yield; beep }.resume
+        def child = Process.wait(fork { scan(10); exit!(0) })
+        def thread = Thread.new { beep }.join
+        %w[a b c d e f g h].each { |name| define_method(name) { |n| n.zero? ? beep : public_send(%w[a b c d e f g h].sample, n - 1) } }
+        def wander = 3000.times { a(6) }
+      end
+      till = Till.new
+      Thread.new { Thread.current.name = "resting"; till.rest }
+      Thread.new { loop { sleep 0.01 } } # comes to safepoints
+      sleep 0.01 until Thread.list[1].stop?
+      puts "ready"
+      while (order = gets)
+        name, *numbers = order.split
+        till.public_send(name, *numbers.map(&:to_i))
+        puts "done"
+      end
+    RUBY
+
+    def told(program, order) = program.say(order).then { expect(program.line).to eq("done") }
+
+    # What updates say, added up: [parent, method] and the numbers of each node.
+    def added_up(updates)
+      nodes = updates.flat_map { |one| one["nodes"] }.each_slice(2).to_a
+      columns = RperfPush::LiveCalls::COLUMNS.size
+      updates.flat_map { |one| one["changes"] }.each_slice(columns).with_object(nodes.map { |node| [node, [0] * (columns - 1)] }) do |(node, *by), all|
+        all[node][1] = all[node][1].zip(by).map(&:sum)
+      end
+    end
+
+    def node_by_node(tree)
+      tree["columns"]["parents"].zip(tree["columns"]["methods"]).each_with_index.map do |(parent, method), id|
+        [[parent || -1, method], %w[calls self wait blocked waiting gc_marking gc_sweeping suspended].map { |name| tree["columns"][name][id] }]
+      end
+    end
+
+    def take_document(stream)
+      wait_until("a document") { stream.read(timeout: 10).then { |kind, content| content if kind == :document } }
+    end
+
+    it "says again and again what is new in a trace, which together is the tree that it gives at the end" do
+      program = listening(TILL)
+      everything = { max_nodes: 50_000, c_methods: 1, blocks: 1, only: [], except: %w[Integer#+ A B#b c d], interval_ms: 50 }
+      client_of(program).connect("trace", **everything) do |stream|
+        expect(take_document(stream)).to eq("tracing" => true)
+        updates = [take_document(stream)]
+        resting = updates.first["threads"].index(["resting", false, false])
+        expect(updates.first["at"]).to include([resting, anything, "blocked"])
+        ["scan 700", "fiber", "thread", "child", "wander", "scan 300"].each { |order| told(program, order).then { updates << take_document(stream) } }
+        stream.finish
+        updates << (document = take_document(stream)) until document&.key?("facts")
+        tree = updates.pop
+        expect(added_up(updates)).to eq(node_by_node(tree))
+        expect(updates.last).to include("at" => [], "traced" => tree["facts"]["duration_ns"], "overhead" => tree["columns"]["overhead"])
+        labels = updates.flat_map { |one| one["methods"] }.to_h { |id, label| [id, label] }
+        calls = ->(label) { added_up(updates).sum { |(_, method), (called)| labels[method] == label ? called : 0 } }
+        expect(calls["Till#beep"]).to eq(700 + 1 + 1 + 3000 + 300) # what the child did is not in it
+        expect(tree["facts"]["roots"].map(&:first)).to include("main", "resting", "rperf-push trace")
+        mine = tree["facts"]["roots"].map(&:first).index("rperf-push trace")
+        root = tree["columns"]["parents"].zip(tree["columns"]["methods"]).index([nil, mine])
+        expect(tree["columns"]["parents"]).not_to include(root) # it calls nothing that is seen
+      end
+    end
+
+    it "tells a slow peer less often, and nothing less" do
+      program = listening(TILL)
+      client_of(program).connect("trace", interval_ms: 50) do |stream|
+        expect(take_document(stream)).to eq("tracing" => true)
+        6.times { told(program, "wander") } # more than a socket takes
+        sleep 1
+        stream.finish
+        documents = []
+        documents << take_document(stream) until documents.last&.key?("facts")
+        *updates, tree = documents
+        expect(added_up(updates)).to eq(node_by_node(tree))
+        expect(tree["columns"]["parents"].size).to be > 10_000
+        expect(updates.map { |one| one["traced"] }.each_cons(2).map { |before, after| after - before }.max).to be > 1_000_000_000
+      end
+    end
+
+    it "does not trace for a peer what the program traces itself, and says so" do
+      program = listening("puts 'ready'\nThread.new { loop { sleep 0.01 } }\nRperfPush.trace { gets }\nputs 'over'\nsleep")
+      asked = -> { client_of(program).connect("trace", interval_ms: 50) { |stream| take_document(stream) } rescue $!.message }
+      wait_until("its trace") { asked.call == "calls are traced already" }
+      program.say("end")
+      expect(program.line).to eq("over")
+      expect(wait_until("ours") { asked.call.then { |said| said if said.is_a?(Hash) } }).to eq("tracing" => true)
     end
 
     it "goes beside the program's own session on demand" do

@@ -12,6 +12,9 @@
 #define MAX_NODES     200000 /* what one message can carry */
 #define NODES         100000
 #define TURN_NS       (20 * RPP_NS_PER_MS)
+#define REST_NS       RPP_NS_PER_MS         /* between two parts of an update: others run */
+#define LONG_TURN_NS  (100 * RPP_NS_PER_MS) /* with updates: each turn asks a thread that computes for the GVL */
+#define INTERVAL_MS   50, 5000
 #define SERVER_AND_US 2
 
 typedef enum stage { FREE, TO_BEGIN, BEGUN } stage;
@@ -25,6 +28,7 @@ static struct {
     _Atomic bool paused;           /* as somebody wants it */
     rpp_control_outbox *outbox;
     uint64_t max_nodes, c_methods, blocks;
+    uint64_t interval_ms;        /* 0: no updates */
     rpp_control_request request; /* its patterns of methods, which may come several times */
 } watch;
 
@@ -60,8 +64,8 @@ static VALUE begin_tracing(VALUE unused)
 {
     VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
     rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/call_attachment", lib));
-    VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks), all_of("only"),
-                         all_of("except")};
+    VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks),
+                         rb_assoc_new(all_of("only"), all_of("except")), truth(watch.interval_ms)};
     return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("begin"), 5, arguments);
 }
 
@@ -74,17 +78,69 @@ static void follow_wish(VALUE tracing, bool *is_paused)
     if (wanted || RTEST(done)) *is_paused = wanted;
 }
 
+static bool push_document(VALUE text)
+{
+    bool is_taken = rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, RSTRING_PTR(text),
+                                            (size_t)RSTRING_LEN(text)) == RPP_OK;
+    RB_GC_GUARD(text);
+    return is_taken;
+}
+
+/* Returns whether there is more that is new: an update has its limit, so that the program is not held up. */
+static bool push_update(VALUE tracing)
+{
+    VALUE pair = rb_funcall(tracing, rb_intern("update"), 0);
+    return push_document(rb_ary_entry(pair, 0)) && RTEST(rb_ary_entry(pair, 1));
+}
+
+static void rest(uint64_t due_ns)
+{
+    uint64_t now_ns = rpp_monotonic_ns(), left_ns = due_ns > now_ns + REST_NS ? due_ns - now_ns : REST_NS;
+    uint64_t turn_ns = watch.interval_ms ? LONG_TURN_NS : TURN_NS;
+    struct timeval turn = {0, (long)((left_ns < turn_ns ? left_ns : turn_ns) / RPP_NS_PER_US)};
+    rb_thread_wait_for(turn);
+}
+
+/* A peer that has not read the last update gets what is new later, all together. */
+static bool peer_is_ready(void)
+{
+    return !rpp_control_outbox_has_more(watch.outbox);
+}
+
+static uint64_t soon_ns(void)
+{
+    return rpp_monotonic_ns() + TURN_NS;
+}
+
+static uint64_t next_due_ns(bool has_more)
+{
+    return rpp_monotonic_ns() + (has_more ? 0 : watch.interval_ms * RPP_NS_PER_MS);
+}
+
 static VALUE wait_for_peer(VALUE tracing)
 {
     bool is_paused = false;
-    struct timeval turn = {0, TURN_NS / RPP_NS_PER_US};
     static const char begun[] = "{\"tracing\":true}";
     if (rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, begun, sizeof begun - 1) != RPP_OK) return Qnil;
+    uint64_t due_ns = watch.interval_ms ? next_due_ns(false) : UINT64_MAX;
     while (!atomic_load(&watch.finished) && !atomic_load(&watch.closed)) {
         follow_wish(tracing, &is_paused);
-        rb_thread_wait_for(turn);
+        if (rpp_monotonic_ns() >= due_ns) due_ns = peer_is_ready() ? next_due_ns(push_update(tracing)) : soon_ns();
+        rest(due_ns);
     }
     return Qnil;
+}
+
+/* What is new since the last update, although it is over. */
+static void push_last_updates(VALUE tracing)
+{
+    bool has_more = watch.interval_ms;
+    while (has_more && !atomic_load(&watch.closed)) {
+        if (peer_is_ready())
+            has_more = push_update(tracing);
+        else
+            rest(soon_ns());
+    }
 }
 
 static VALUE pause_tracing(VALUE tracing)
@@ -97,11 +153,8 @@ static VALUE trace_for_peer(VALUE unused)
     VALUE tracing = begin_tracing(Qnil);
     rb_ensure(wait_for_peer, tracing, pause_tracing, tracing);
     if (atomic_load(&watch.closed)) return Qnil;
-    VALUE text = rb_funcall(tracing, rb_intern("result"), 0);
-    if (rpp_control_outbox_push(watch.outbox, RPP_CONTROL_DOCUMENT, RSTRING_PTR(text), (size_t)RSTRING_LEN(text)) ==
-        RPP_OK)
-        end_stream(RPP_CONTROL_END, NULL, 0);
-    RB_GC_GUARD(text);
+    push_last_updates(tracing);
+    if (push_document(rb_funcall(tracing, rb_intern("result"), 0))) end_stream(RPP_CONTROL_END, NULL, 0);
     return Qnil;
 }
 
@@ -168,7 +221,8 @@ static bool understand(const rpp_control_request *request)
 {
     return rpp_control_request_number(request, "max_nodes", 1, MAX_NODES, NODES, &watch.max_nodes) == RPP_OK &&
            rpp_control_request_number(request, "c_methods", 0, 1, 1, &watch.c_methods) == RPP_OK &&
-           rpp_control_request_number(request, "blocks", 0, 1, 0, &watch.blocks) == RPP_OK;
+           rpp_control_request_number(request, "blocks", 0, 1, 0, &watch.blocks) == RPP_OK &&
+           rpp_control_request_number(request, "interval_ms", INTERVAL_MS, 0, &watch.interval_ms) == RPP_OK;
 }
 
 rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
@@ -179,8 +233,10 @@ rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_contr
         return RPP_BUSY;
     }
     if (!understand(request)) {
-        snprintf(why, RPP_CONTROL_WHY_MAX,
-                 "trace takes max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN", MAX_NODES);
+        snprintf(
+            why, RPP_CONTROL_WHY_MAX,
+            "trace takes max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN interval_ms=50..5000",
+            MAX_NODES);
         return RPP_INVALID;
     }
     watch.request = *request;

@@ -9,26 +9,30 @@ module RperfPush
 
     # @return [CallAttachment] which has begun
     #
-    # @param only [Array<String>] patterns of {CallFilter}, as {ControlClient} escapes them; empty: all methods. `except` likewise
-    def self.begin(max_nodes, c_methods, blocks, only, except)
+    # @param patterns [Array(Array<String>, Array<String>)] `only` and `except` of {CallFilter}, as {ControlClient} escapes them;
+    #   empty: all methods
+    # @param looks_on [Boolean] whether the peer wants updates
+    def self.begin(max_nodes, c_methods, blocks, patterns, looks_on)
       Thread.current.name = THREAD_NAME
       Thread.current.report_on_exception = false
-      only, except = [only, except].map { |patterns| patterns.map { |pattern| plain(pattern) } }
-      new(CallTrace.new(c_methods:, blocks:, max_nodes:, only: (only if only.any?), except:))
+      only, except = patterns.map { |list| list.map { |pattern| plain(pattern) } }
+      new(CallTrace.new(c_methods:, blocks:, max_nodes:, only: (only if only.any?), except:), looks_on)
     end
 
     def self.plain(pattern) = pattern.b.gsub(/%(\h\h)/) { $1.hex.chr }.force_encoding(Encoding::UTF_8)
     private_class_method :plain
 
-    def initialize(trace)
+    def initialize(trace, looks_on)
       @trace = trace
-      trace.start
+      trace.start(outside: true, looks_on:)
     end
 
     # (see CallTrace#pause)
     def pause = @trace.pause
     # (see CallTrace#resume)
     def resume = @trace.resume
+    # (see CallUpdates#next)
+    def update = @trace.update
 
     # @return [String] the tree as JSON
     def result = @trace.tree.to_json

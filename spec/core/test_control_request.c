@@ -42,7 +42,7 @@ TEST(refuses_whatever_else_it_is)
                                         "rperf-push/1 ps a=1\r",
                                         "rperf-push/1 ps a=\xc3\xa4",
                                         "rperf-push/1 averylongverbthatis",
-                                        "rperf-push/1 x a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1",
+                                        "rperf-push/1 x a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1",
                                         "rperf-push/1 x abcdefghijklmnopqrstuvwx=1"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         rpp_control_request request = {.verb = "before"};

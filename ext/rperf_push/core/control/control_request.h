@@ -21,7 +21,7 @@
 #define RPP_CONTROL_VERB_MAX      15
 #define RPP_CONTROL_KEY_MAX       23
 #define RPP_CONTROL_VALUE_MAX     255
-#define RPP_CONTROL_ARGUMENTS_MAX 8
+#define RPP_CONTROL_ARGUMENTS_MAX 9
 
 typedef struct rpp_control_argument {
     char key[RPP_CONTROL_KEY_MAX + 1];
