@@ -8,6 +8,10 @@ require "rbconfig"
 #
 #   bin/with-ruby --benchmark 3.4 ruby benchmark/calls.rb [--rounds N] [--only fib,tarai,rdoc] [--tracers none,ruby-prof] [--yjit]
 #
+#   bin/with-ruby 3.4 bundle exec ruby benchmark/calls.rb --updates
+#     how long an update takes for somebody who looks on (rperf-push live --trace), of a large tree and of a small one: that long the
+#     process has no other thread that runs
+#
 # "empty hook" is the floor: the VM calls a function of the C library that does nothing, at the same events. No tracer that hears of
 # every call can cost less. Each run is a process of its own; tracers take turns. The time is the CPU time of the process while the
 # program runs, without the start and the end of the tracing, which have columns of their own.
@@ -92,9 +96,63 @@ module Calls
     puts JSON.generate({ cpu: ended - began, start: began - from, stop: done - ended, grew: resident - before, **facts })
   RUBY
 
+  # Each chain of ten methods, as deep as the tree is to be.
+  UPDATES = <<~'RUBY'
+    require "rperf_push"
+    require "rperf_push/call_trace"
+    class Walk
+      10.times do |number|
+        class_eval("def m#{number}(levels) = levels.zero? || (#{Array.new(10) { |one| "m#{one}(levels - 1)" }.join("; ")})")
+      end
+    end
+    def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    levels = Integer(ARGV.first)
+    orders, done = Queue.new, Queue.new
+    Thread.new do
+      trace = RperfPush::CallTrace.new(c_methods: false, max_nodes: 200_000)
+      trace.start(outside: true, looks_on: true)
+      while (what = orders.pop)
+        parts = []
+        begin
+          began = clock
+          text, more = trace.update
+          parts << [clock - began, text.bytesize]
+        end while more
+        done << parts
+      end
+      trace.pause
+      done << trace.tree.nodes.size
+    end
+    look = -> { orders << :look and done.pop }
+    look.call
+    walk = Walk.new
+    walk.m0(levels)
+    first = look.call
+    idle = Array.new(200) { look.call }
+    few = Array.new(50) { walk.m0(2) && look.call }
+    all = Array.new(5) { walk.m0(levels) && look.call }
+    orders << nil
+    nodes = done.pop
+    row = ->(what, parts) { format("| %d | %s | %d | %.3f | %.3f | %d |", nodes, what, parts.size, parts.sum(&:first) * 1e3, parts.map(&:first).max * 1e3, parts.sum(&:last) / 1000) }
+    median = ->(all) { all.sort_by { |parts| parts.sum(&:first) }[all.size / 2] }
+    puts row.("all are new", first), row.("none have changed", median.(idle)), row.("111 have changed", median.(few)), row.("all have changed", median.(all))
+  RUBY
+
   module_function
 
+  def updates
+    puts "Ruby #{RUBY_VERSION}; medians\n\n| nodes | | parts | ms | the longest part, ms | KB |", "|---:|---|---:|---:|---:|---:|"
+    [2, 5].each do |levels|
+      out, err, status = Open3.capture3(RbConfig.ruby, "-I", LIB, "-e", UPDATES, levels.to_s)
+      abort err unless status.success?
+      puts out
+    end
+  end
+
   def main(arguments)
+    return updates if arguments.include?("--updates")
+
     rounds = value(arguments, "--rounds")&.to_i || 7
     only = value(arguments, "--only")&.split(",") || PROGRAMS.keys
     flags = arguments.include?("--yjit") ? ["--yjit"] : []
