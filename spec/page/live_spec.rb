@@ -43,6 +43,11 @@ RSpec.describe "rperf-push live" do
         1000.times { Worker.new } while clock - began < 0.5
       end
       def clock = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+      def keep = fill.then { collect }
+      def fill = 200.times { (@kept ||= []) << Array.new(1000) { Worker.new } && sleep(0.002) }
+      def release_half = @kept.each { |batch| batch.reject!.with_index { |_, at| at.even? } }.then { collect }
+      def release_all = @kept.clear.size.then { collect }
+      def collect = 3.times { GC.start }
     end
     worker = Worker.new
     Thread.new { worker.wait }
@@ -101,6 +106,23 @@ RSpec.describe "rperf-push live" do
         shown.call&.all? { |number| number > once }
       end
       expect(shown.call).to all(be < 1.1 * created) # each is counted once
+    end
+  end
+
+  it "shows what is alive, while it is made and until it has died" do
+    program = working
+    live(program.pid.to_s) do |url|
+      browser.show(url, view: "table", value: "inuse_objects")
+      until_recorded(program)
+      alive = -> { browser.rows.find { |row| row[4] == "Worker" }&.first.to_s.delete(",").to_i }
+      wait_until("what is kept") { counted(program, "keep") && alive.call.positive? } # on a busy machine there are windows without a draw
+      counted(program, "keep")
+      sleep 1 # ten updates
+      all = alive.call
+      counted(program, "release_half")
+      browser.until_true("some of it to go") { alive.call.between?(1, all - 1) }
+      counted(program, "release_all")
+      browser.until_true("all of it to go") { alive.call < 0.1 * all } # the GC may find references to a few by chance
     end
   end
 
