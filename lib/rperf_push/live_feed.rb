@@ -5,6 +5,8 @@ require "monitor"
 require "zlib"
 require_relative "../rperf_push"
 require_relative "control_client"
+require_relative "live_audience"
+require_relative "live_trace"
 
 module RperfPush
   # What running processes do, for pages that ask again and again. Each process records for us; its windows, each with what is new since the
@@ -21,9 +23,17 @@ module RperfPush
     # `state` is "asked", "recording" or "ended"; `why` says why it ended.
     Followed = Struct.new(:pid, :state, :why, :seen_ms)
 
-    # @param request [Hash] arguments of the verb record
-    def initialize(**request)
-      @request = { gzip: 0, **request } # we compress, so that the process need not
+    # @return [LiveAudience]
+    attr_reader :audience
+
+    # @param trace [Boolean] each call of the processes, while a page is open
+    # @param ended [Proc, nil] is told the pid of a process that has ended, and why
+    # @param request [Hash] arguments of the verb record, or trace
+    def initialize(trace: false, ended: nil, **request)
+      @trace = trace
+      @ended = ended
+      @request = trace ? request : { gzip: 0, **request } # we compress, so that the process need not
+      @audience = LiveAudience.new
       @windows = []
       @bytes = 0
       @next = 1
@@ -41,12 +51,13 @@ module RperfPush
     def follow(client)
       pid = client.pid or raise ControlClient::Refused, "the process has gone"
       one = @lock.synchronize { @processes[pid] = Followed.new(pid, "asked") }
-      Thread.new { record(client, one) }
+      Thread.new { hear(client, one) }
     end
 
     # @param since [Integer] the `next` of the answer before; 0: all that is kept
     # @return [String] messages as the control socket has them: a document, then the windows that it names
     def answer(since)
+      @audience.here
       @lock.synchronize do
         @news.wait(PATIENCE) if @windows.empty? || @windows.last.number < since
         windows = within(@windows.drop_while { |window| window.number < since })
@@ -57,15 +68,24 @@ module RperfPush
 
     private
 
+    def hear(client, one)
+      @trace ? trace(client, one) : record(client, one)
+      tell(one, "ended", "its session has ended")
+    rescue ControlClient::Refused, SystemCallError => e
+      tell(one, "ended", e.message)
+      @ended&.call(one.pid, e.message)
+    end
+
+    def trace(client, one)
+      LiveTrace.new(client, @request, @audience).run { |window| window ? add(one, window) : tell(one, "recording") }
+    end
+
     def record(client, one)
       client.connect("record", **@request) do |stream|
         while (kind, bytes = stream.read(timeout: nil))
           kind == :profile ? add(one, bytes) : tell(one, "recording")
         end
       end
-      tell(one, "ended", "its session has ended")
-    rescue ControlClient::Refused, SystemCallError => e
-      tell(one, "ended", e.message)
     end
 
     def tell(one, state, why = nil)

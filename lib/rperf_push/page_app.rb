@@ -14,9 +14,11 @@ module RperfPush
       "cache-control" => "no-store"
     }.freeze
 
+    LIVE = %w[updates here gone].freeze
+
     # @param entries [#call] the Page::Entry of now
     # @param source [Boolean] source files may be read: for whoever looks at files of their own only
-    # @param live [Hash, nil] `feed`: a LiveFeed, and `interval_ms`, how often it is asked
+    # @param live [Hash, nil] `feed`: a LiveFeed, `interval_ms`, how often it is asked, and `trace`, whether it is of calls
     def initialize(title, entries, state: nil, source: false, live: nil)
       @title = title
       @entries = entries
@@ -53,7 +55,7 @@ module RperfPush
     end
 
     def found(name, query)
-      return updates(query) if name == "updates" && @live
+      return live(name, query) if @live && LIVE.include?(name)
 
       if name == "source"
         text = @source && SourceFiles.read(URI.decode_www_form(query).to_h["path"].to_s)
@@ -64,12 +66,16 @@ module RperfPush
       end
     end
 
-    def updates(query)
+    # What a page says of itself, and what it asks for.
+    def live(name, query)
+      feed = @live[:feed]
+      return [200, "text/plain", feed.audience.public_send(name).then { "" }] unless name == "updates"
+
       since = Integer(URI.decode_www_form(query).to_h.fetch("since", "0"), 10)
-      [200, "application/octet-stream", @live[:feed].answer(since)]
+      [200, "application/octet-stream", feed.answer(since)]
     end
 
-    def manifest = Page.manifest(@title, @entries.call, state: @state, source: @source, live: @live&.slice(:interval_ms))
+    def manifest = Page.manifest(@title, @entries.call, state: @state, source: @source, live: @live&.slice(:interval_ms, :trace))
     def answer(status, type, body) = [status, { **HEADERS, "content-type" => type, "content-length" => body.bytesize.to_s }, [body]]
   end
 end

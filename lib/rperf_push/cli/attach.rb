@@ -21,7 +21,7 @@ module RperfPush
         seconds = seconds_of(@options[:seconds])
         return AttachTrace.new(@options).run(rest, seconds) if @options[:trace]
 
-        check_options
+        TraceRequest.refuse_stray("attach", @options, TraceOptions::ATTACHED)
         @request = request
         client = Processes.named("attach", rest)
         @pid = client.pid
@@ -30,11 +30,6 @@ module RperfPush
       end
 
       private
-
-      def check_options
-        stray = Options::TABLE["attach"].find { |one| TraceOptions::ATTACHED.include?(one.key) && @options[one.key] != one.default }
-        raise Mistake, "attach: --#{stray.long} needs --trace" if stray
-      end
 
       def seconds_of(text)
         seconds = Float(text, exception: false)

@@ -5,6 +5,7 @@ require "rperf_push"
 require_relative "../control_client"
 require_relative "processes"
 require_relative "trace_file"
+require_relative "trace_request"
 
 module RperfPush
   module CLI
@@ -14,12 +15,9 @@ module RperfPush
       BEGIN_PATIENCE = 30 # seconds: until the process comes to a safepoint
       RESULT_PATIENCE = 30 # seconds: until the tree has come
 
-      PATTERNS = 5 # of methods
-      PATTERN_BYTES = 255 # as the protocol has them
-
       def initialize(options)
         @options = options
-        check([*options[:only], *options[:except]])
+        @request = TraceRequest.of("attach", options)
         raise Mistake, "attach: --trace measures wall time, got -m #{options[:mode]}" unless [nil, "wall"].include?(options[:mode])
       end
 
@@ -28,7 +26,7 @@ module RperfPush
         @client = client = Processes.named("attach", arguments)
         output = @options[:output]
         Writable.check("attach", output)
-        tree = Processes.told("attach") { client.connect("trace", **request) { |stream| take(stream, seconds) } }
+        tree = Processes.told("attach") { client.connect("trace", **@request) { |stream| take(stream, seconds) } }
         TraceFile.write("attach", output, { **CallData.of(tree, [:wall]), meta: { attached_to: client.pid } },
                         report: @options[:report], limit: @options[:limit], format: @options[:format])
         $stderr.puts "rperf-push: wrote #{output}"
@@ -36,18 +34,6 @@ module RperfPush
       end
 
       private
-
-      def request
-        { max_nodes: @options[:max_nodes], c_methods: @options[:c_methods] ? 1 : 0, blocks: @options[:blocks] ? 1 : 0,
-          only: @options[:only], except: @options[:except] }
-      end
-
-      def check(patterns)
-        raise Mistake, "attach: --trace takes #{PATTERNS} patterns of methods at the most" if patterns.size > PATTERNS
-
-        wrong = patterns.find { |one| one.empty? || ControlClient.given("", one).first.bytesize > PATTERN_BYTES }
-        raise Mistake, "attach: a pattern of methods is empty, or too long: #{wrong[0, 40]}" if wrong
-      end
 
       # Ctrl-C ends it early.
       #

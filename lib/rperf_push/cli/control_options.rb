@@ -15,6 +15,12 @@ module RperfPush
                    text: "serve the page on PORT (default: any that is free)"),
         Option.new(long: "host", argument: "HOST", key: :host, text: "serve the page on HOST (default: 127.0.0.1)")
       ].freeze
+      MAX_NODES = Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: 100_000, takes: Integer,
+                             text: "chains of calls that are told apart, to 200000 (default: 100000)")
+      # With --trace.
+      TRACED = lambda do |keys|
+        [*TraceOptions::LIST.select { |option| (keys - [:max_nodes]).include?(option.key) }, MAX_NODES]
+      end
       JSON_OUTPUT = Option.new(long: "json", key: :json, text: "as JSON, for programs")
 
       TABLE = {
@@ -39,7 +45,9 @@ module RperfPush
                      text: "all processes whose application_name is NAME, also those that come later"),
           Option.new(long: "interval", argument: "SECONDS", key: :interval, default: "0.1",
                      text: "between two updates, 0.05 to 5 (default: 0.1)"),
-          FREQUENCY, *SERVING
+          FREQUENCY, *SERVING,
+          Option.new(long: "trace", key: :trace, text: "every call instead of samples, and the options that follow"),
+          *TRACED.call(TraceOptions::LIVE)
         ],
         "attach" => [
           Option.new(short: "o", long: "output", argument: "PATH", key: :output, default: "rperf-push.json.gz",
@@ -55,9 +63,7 @@ module RperfPush
                      text: "json, pprof, collapsed or text (default: what the extension says, or else pprof)"),
           Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers"),
           Option.new(long: "trace", key: :trace, text: "every call instead of samples: wall time, and the options that follow"),
-          *TraceOptions::LIST.select { |option| (TraceOptions::ATTACHED - [:max_nodes]).include?(option.key) },
-          Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: 100_000, takes: Integer,
-                     text: "chains of calls that are told apart, to 200000 (default: 100000)")
+          *TRACED.call(TraceOptions::ATTACHED)
         ]
       }.freeze
 

@@ -4,12 +4,15 @@ require_relative "../live_feed"
 require_relative "options"
 require_relative "processes"
 require_relative "showing"
+require_relative "trace_request"
 
 module RperfPush
   module CLI
-    # rperf-push live: the page, growing while processes run. A session on demand in each of them, for as long as the command runs.
+    # rperf-push live: the page, growing while processes run. A session on demand in each of them, for as long as the command runs; with
+    # --trace every call of theirs, for as long as a page is open.
     class Live
       STATE = "view=tree&value=wall" # a thread that waits has no CPU time to be seen by
+      TRACE_STATE = "view=tree&value=elapsed"
       MODES = "cpu,wall,alloc,heap" # the page switches between their values
       LOOK_AGAIN = 2 # seconds, for further processes of a service
 
@@ -20,19 +23,33 @@ module RperfPush
         @options, pids = Options.parse("live", arguments)
         check(pids)
         interval_ms = (ControlOptions.interval("live", @options[:interval]) * 1000).round
-        @feed = LiveFeed.new(frequency: @options[:frequency], mode: MODES, interval_ms:)
+        @feed = feed(interval_ms)
         pids.uniq.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
         follow_service(pids) if @service
-        app = PageApp.new(title(pids), -> { [] }, state: STATE, source: true, live: { feed: @feed, interval_ms: })
-        Showing.serve("live", app, @options)
+        Showing.serve("live", app(pids, interval_ms), @options)
         0
       end
 
       private
 
+      def app(pids, interval_ms)
+        state = trace? ? TRACE_STATE : STATE
+        PageApp.new(title(pids), -> { [] }, state:, source: true, live: { feed: @feed, interval_ms:, trace: trace? })
+      end
+
       def check(pids)
         @service = @options[:service]
+        TraceRequest.refuse_stray("live", @options, TraceOptions::LIVE) unless trace?
         raise Mistake, "live needs the pid of a process, or --service NAME; rperf-push ps lists both" if pids.empty? && !@service
+      end
+
+      def trace? = @options[:trace] == true
+
+      def feed(interval_ms)
+        return LiveFeed.new(frequency: @options[:frequency], mode: MODES, interval_ms:) unless trace?
+
+        ended = ->(pid, why) { $stderr.puts "rperf-push: live: process #{pid} is not traced any more: #{why}" }
+        LiveFeed.new(trace: true, ended:, interval_ms:, **TraceRequest.of("live", @options))
       end
 
       def title(pids) = "#{[*@service, *("process #{pids.join(", ")}" if pids.any?)].join(", ")}, live"

@@ -23,8 +23,9 @@ module RperfPush
         Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: CallTrace::MAX_NODES, takes: Integer,
                    text: "chains of calls that are told apart (default: #{CallTrace::MAX_NODES})")
       ].freeze
-      # Those of attach that mean nothing without --trace.
-      ATTACHED = %i[report limit only except c_methods blocks max_nodes].freeze
+      # Those of live and attach that mean nothing without --trace.
+      LIVE = %i[only except c_methods blocks max_nodes].freeze
+      ATTACHED = [:report, :limit, *LIVE].freeze
     end
   end
 end

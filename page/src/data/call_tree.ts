@@ -58,6 +58,13 @@ export class CallTree {
     return total;
   }
 
+  /** Nodes at which a thread is now, and those above them. */
+  way(): Set<number> {
+    const way = new Set<number>();
+    for (const node of this.lit) for (let at = node; at > 0 && !way.has(at); at = this.parent[at]) way.add(at);
+    return way;
+  }
+
   children(node: number): number[] {
     const children = [];
     for (let child = this.first[node]; child > 0; child = this.next[child]) children.push(child);

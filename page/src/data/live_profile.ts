@@ -1,5 +1,5 @@
 import { GrowingProfile } from "./growing_profile";
-import { vmState } from "./origin";
+import { vmState, type VmState } from "./origin";
 import { isLevel, type Profile } from "./profile";
 import type { Position } from "./source";
 
@@ -7,6 +7,8 @@ const SECONDS_APART = 60; // the last ones are windows of their own, so that a r
 const JOINED_AT = 150;
 const STATE_TEXTS = { running: "running", gc: "GC", gvl: "waiting for the GVL", blocked: "blocked" };
 const PATIENCE = 20; // windows of a process without a thread, until that has ended
+const AT = "%at"; // the label of a sample that says where its thread is, which counts nothing: its state
+const NAME = "%thread"; // of that thread
 
 /**
  * What processes did since it began, and where their threads are. It grows with what is different, not with time: of each second there is
@@ -14,8 +16,11 @@ const PATIENCE = 20; // windows of a process without a thread, until that has en
  */
 export class LiveProfile {
   readonly profile = new GrowingProfile();
-  private readonly seen = new Map<string, Position & { missed: number }>();
+  private readonly seen = new Map<string, Position & { missed: number }>(); // by process and thread
   private readonly samples = new Map<number, number>(); // of the second that is now
+
+  /** @param isTrace where threads are is told, else it is where they were */
+  constructor(private readonly isTrace: boolean) {}
 
   /** Time goes on, also while nothing comes. */
   tick(ms: number): void {
@@ -36,11 +41,13 @@ export class LiveProfile {
     const frames = update.frames.map(({ name, file, line }) => profile.frame(name, file, line));
     const nodes = new Int32Array(update.stacks.size);
     for (let node = 1; node < nodes.length; node++) nodes[node] = profile.stacks.child(nodes[update.stacks.parent[node]], frames[update.stacks.frame[node]]);
-    const labels = update.labelSets.map((set) => profile.labels(new Map([...set, ["%pid", pid]])));
+    const labels = update.labelSets.map((set) => profile.labels(new Map([...[...set].filter(([key]) => key !== AT && key !== NAME), ["%pid", pid]])));
     const into = Int32Array.from({ length: update.sampleCount }, (_, at) => this.sample(nodes[update.sampleNode[at]], labels[update.sampleLabels[at]]));
     columns.forEach((column) => this.beginLevel(column, pid));
-    columns.forEach((column, type) => into.forEach((sample, at) => (profile.values[column][sample] += update.values[type][at])));
-    this.locate(update, pid, into);
+    const counts = Array.from(update.sampleLabels, (set) => !update.labelSets[set].has(AT));
+    columns.forEach((column, type) => into.forEach((sample, at) => counts[at] && (profile.values[column][sample] += update.values[type][at])));
+    if (counts.includes(false)) this.place(update, pid, into);
+    else this.locate(update, pid, into);
   }
 
   positions(): Position[] {
@@ -69,8 +76,20 @@ export class LiveProfile {
     return sample;
   }
 
+  /** The update says where each thread is. */
+  private place(update: Profile, pid: string, into: Int32Array): void {
+    this.forget(pid);
+    into.forEach((sample, at) => {
+      const set = update.labelSets[update.sampleLabels[at]];
+      const state = set.get(AT) as VmState | undefined;
+      const thread = set.get("thread_seq") ?? "";
+      if (state) this.seen.set(`${pid} ${thread}`, { pid, thread, name: set.get(NAME) ?? "", sample, state: STATE_TEXTS[state], missed: 0 });
+    });
+  }
+
   /** A thread is where it was for the most of the update's time. */
   private locate(update: Profile, pid: string, into: Int32Array): void {
+    if (this.isTrace) return; // a part of an update: the last one says it
     const wall = update.values[Math.max(update.types.findIndex(({ name }) => name === "wall"), 0)];
     const most = new Map<string, number>();
     for (let at = 0; at < into.length; at++) {
@@ -81,7 +100,7 @@ export class LiveProfile {
     for (const [key, position] of this.seen) if (position.pid === pid && ++position.missed > PATIENCE) this.seen.delete(key);
     for (const [thread, at] of most) {
       const state = STATE_TEXTS[vmState(update.labelSets[update.sampleLabels[at]])];
-      this.seen.set(`${pid} ${thread}`, { pid, thread, sample: into[at], state, missed: 0 });
+      this.seen.set(`${pid} ${thread}`, { pid, thread, name: "", sample: into[at], state, missed: 0 });
     }
   }
 

@@ -2,10 +2,11 @@ import { decode } from "../decode/decode";
 import { GrowingProfile } from "./growing_profile";
 import { LiveProfile } from "./live_profile";
 import type { Profile } from "./profile";
-import { get, servedLines } from "./served";
+import { get, leave, servedLines } from "./served";
 import type { Listener, Live, LiveProcess, Manifest, Position, Source } from "./source";
 
 const HEAD_BYTES = 5;
+const HERE_MS = 2000;
 
 interface Head {
   next: number;
@@ -18,19 +19,24 @@ interface Head {
 /** Processes that run: asks for what they did since the last answer, again and again. While it is paused it asks for nothing. */
 export class LiveSource implements Source, Live {
   readonly live: Live = this;
+  readonly isTrace: boolean;
   processes: LiveProcess[] = [];
   lost = 0;
   paused = false;
-  private profile = new LiveProfile();
+  private profile: LiveProfile;
   private next = 0;
   private stopped = false;
   private readonly files = new Map<string, Promise<string[] | null>>();
   private changed: (profile: Profile) => void = () => {};
 
-  constructor(readonly manifest: Manifest) {}
+  constructor(readonly manifest: Manifest) {
+    this.isTrace = manifest.live?.trace ?? false;
+    this.profile = new LiveProfile(this.isTrace);
+  }
 
   async start({ changed, failed }: Listener): Promise<void> {
     this.changed = changed;
+    if (this.isTrace) this.sayThatItIsHere();
     changed(this.profile.profile);
     try {
       while (!this.stopped) await this.update();
@@ -46,13 +52,19 @@ export class LiveSource implements Source, Live {
   }
 
   clear(): void {
-    this.profile = new LiveProfile();
+    this.profile = new LiveProfile(this.isTrace);
     this.lost = 0;
     this.changed(this.profile.profile);
   }
 
   stop(): void {
     this.stopped = true;
+  }
+
+  /** Processes are slowed down for as long as a page is open, also where it shows no updates for a while. */
+  private sayThatItIsHere(): void {
+    const again = setInterval(() => (this.stopped ? clearInterval(again) : void get("here", "here").catch(() => clearInterval(again))), HERE_MS);
+    addEventListener("pagehide", () => leave());
   }
 
   positions(): Position[] {

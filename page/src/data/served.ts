@@ -5,6 +5,11 @@ function ask(path: string): Promise<Response> {
   return fetch((document.body.dataset.root ?? "") + path);
 }
 
+/** The page goes away. */
+export function leave(): void {
+  void fetch(`${document.body.dataset.root ?? ""}gone`, { keepalive: true }).catch(() => {});
+}
+
 export async function get(path: string, name: string): Promise<Response> {
   const answer = await ask(path);
   if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`);

@@ -16,7 +16,12 @@ export interface Manifest {
   files: FileEntry[];
   state?: string; // what an address without a state shows
   source?: boolean; // source lines can be asked for
-  live?: { interval_ms: number }; // it grows: updates can be asked for
+  live?: LiveManifest; // it grows: updates can be asked for
+}
+
+interface LiveManifest {
+  interval_ms: number;
+  trace?: boolean; // every call: all that is shown is exact
 }
 
 /** Who wants to know what a source has. */
@@ -43,6 +48,7 @@ export interface Source {
 export interface Live {
   readonly processes: LiveProcess[];
   readonly lost: number; // windows that came and went while nobody asked
+  readonly isTrace: boolean; // positions are where threads are, else where each was for the most of its last update
   paused: boolean;
   clear(): void;
   positions(): Position[];
@@ -55,10 +61,10 @@ export interface LiveProcess {
   quiet_ms: number | null; // since its last window; null: there was none yet
 }
 
-/** Where a thread was for the most of its last update. */
 export interface Position {
   pid: string;
   thread: string;
+  name: string; // "": not known
   sample: number;
   state: string;
 }

@@ -19,7 +19,7 @@ export class LiveBar {
   constructor(private readonly live: Live, private readonly store: Store) {
     const clear = h("button", { id: "clear", title: "Begin anew (x)", onclick: () => this.clear() }, "Clear");
     const totals = select("Totals", TOTALS, store.state.last, (last) => store.set({ last, range: "" }));
-    const threads = h("table", { id: "threads" }, h("caption", {}, "Threads, and where each was for the most of its last update"),
+    const threads = h("table", { id: "threads" }, h("caption", {}, live.isTrace ? "Threads, and where each is" : "Threads, and where each was for the most of its last update"),
       h("thead", {}, h("tr", {}, ["Process", "Thread", "State", "Where"].map((text) => h("th", { scope: "col" }, text)))), this.body);
     this.element = h("div", { class: "live" }, h("div", { class: "above" }, this.pause, clear, totals, this.said),
       h("details", { open: true }, h("summary", {}, "Threads"), h("div", { class: "threads" }, threads)));
@@ -37,7 +37,8 @@ export class LiveBar {
 
   update(model: Model | null): void {
     const lost = this.live.lost > 0 ? [`${this.live.lost} updates were missed`] : [];
-    this.said.textContent = [...this.live.processes.map(processText), ...lost].join("; ");
+    const verb = this.live.isTrace ? "traced" : "recorded";
+    this.said.textContent = [...this.live.processes.map((process) => processText(process, verb)), ...lost].join("; ");
     const positions = model ? this.live.positions().sort(inOrder) : [];
     const keys = new Set(positions.map(keyOf));
     for (const [key, row] of this.rows) {
@@ -57,10 +58,10 @@ export class LiveBar {
   private rowOf(position: Position): HTMLTableRowElement {
     let row = this.rows.get(keyOf(position));
     if (!row) {
-      const { pid, thread } = position;
+      const { pid, thread, name } = position;
       const only = (...tags: [string, string][]) => this.store.set({ only: tags.map(([key, value]) => tagText(key, value)), zoom: [] }, true);
       row = h("tr", {}, h("td", {}, h("button", { class: "name", title: "Only this process", onclick: () => only(["%pid", pid]) }, pid)),
-        h("td", {}, h("button", { class: "name", title: "Only this thread", onclick: () => only(["%pid", pid], ["thread_seq", thread]) }, thread)),
+        h("td", {}, h("button", { class: "name", title: "Only this thread", onclick: () => only(["%pid", pid], ["thread_seq", thread]) }, `${thread} ${name}`.trim())),
         h("td", {}), h("td", {}));
       this.rows.set(keyOf(position), row);
     }
@@ -85,9 +86,9 @@ function where({ profile }: Model, sample: number): string {
   return names.join(" ← ") + (node > 0 ? " ← …" : "");
 }
 
-function processText({ pid, state, why, quiet_ms }: LiveProcess): string {
-  if (state === "ended") return `process ${pid} is not recorded any more: ${why}`;
+function processText({ pid, state, why, quiet_ms }: LiveProcess, verb: string): string {
+  if (state === "ended") return `process ${pid} is not ${verb} any more: ${why}`;
   if (state === "asked") return `process ${pid}: no thread has come to a safepoint yet`;
   if (quiet_ms !== null && quiet_ms > QUIET_MS) return `process ${pid}: no thread came to a safepoint for ${quantity(quiet_ms * 1e6, "nanoseconds")}`;
-  return `process ${pid} is recorded`;
+  return `process ${pid} is ${verb}`;
 }

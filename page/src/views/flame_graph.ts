@@ -99,9 +99,9 @@ function fill(holder: HTMLElement): void {
 }
 
 /** Where threads are now, and the way there. */
-function light(holder: HTMLElement, { lit, parent }: CallTree): void {
-  const way = new Set<number>();
-  for (const node of lit) for (let at = node; at > 0 && !way.has(at); at = parent[at]) way.add(at);
+function light(holder: HTMLElement, tree: CallTree): void {
+  const { lit } = tree;
+  const way = tree.way();
   if (way.size === 0) return;
   select(holder).selectAll<SVGGElement, { data: Box }>("g.frame")
     .classed("way", ({ data }) => way.has(data.node)).classed("lit", ({ data }) => lit.has(data.node));

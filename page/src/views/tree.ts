@@ -67,6 +67,7 @@ class Sorting {
 
 class Rows {
   private readonly rows = new Map<number, HTMLElement>(); // those that are shown
+  private readonly way: Set<number>; // to where threads are now: shown also where it has nothing
 
   constructor(
     private readonly tree: CallTree,
@@ -76,6 +77,7 @@ class Rows {
     private readonly sorting: Sorting,
     private readonly place: Place,
   ) {
+    this.way = tree.way();
     body.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -126,7 +128,7 @@ class Rows {
 
   private below(node: number): number[] {
     const { tree } = this;
-    return this.sorting.sort(tree.children(node).filter((child) => tree.weight(child) !== 0));
+    return this.sorting.sort(tree.children(node).filter((child) => tree.weight(child) !== 0 || this.way.has(child)));
   }
 
   private row(node: number, level: number): HTMLElement {
