@@ -11,7 +11,7 @@
 
 struct rpp_outcome {
     atomic_uint references;
-    atomic_uint known; /* 0 until the end */
+    atomic_uint known;   /* 0 until the end */
     atomic_uint ends_in; /* the thread; 0: not known */
     uint64_t began_ns;
 };
