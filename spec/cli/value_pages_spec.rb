@@ -78,17 +78,19 @@ RSpec.describe "The pages about values" do
       reader.close
     end
 
-    # Its own port and folder, and less time than a person has.
+    # Its own port and folder. How fast the leak grows is a matter of the machine: the shop is visited until it stands out.
     it "finds the leak of the shop" do
       steps = blocks.(found, "sh")[0]
       env = steps[/^export (.*)$/, 1].shellsplit.to_h { |one| one.split("=", 2) }
       expect(steps).to include("puma -C examples/shop/puma.rb", "examples/shop/load.rb http://127.0.0.1:9292 --seconds 100")
       shop = ShopProcess.new({ **env, "RPERF_PUSH_DIRECTORY" => "#{tmpdir}/profiles" })
-      shop.serve(seconds: 12, clients: 4)
-      expect(shop.stop).to be(true), shop.log
       top, method = blocks.(found, "sh")[1].scan(/^\$ (.*)$/).flatten.map { |line| line.sub("/tmp/profiles", "#{tmpdir}/profiles") }
-      percent = command(top).out[/([\d.]+)%  Shop::Catalog#candidates/, 1]
-      expect(percent.to_f).to be > 20
+      stands_out = Array.new(10).any? do
+        shop.serve(seconds: 12, clients: 4)
+        Dir["#{tmpdir}/profiles/*"].any? && command(top).out[/([\d.]+)%  Shop::Catalog#candidates/, 1].to_f > 20
+      end
+      expect(shop.stop).to be(true), shop.log
+      expect(stands_out).to be(true), command(top).out
       expect(command(method).out).to match(/^Shop::Catalog#candidates .*^  callers:\n.*Shop::Catalog#search.*% *\) \| +\d+ \| +with_stock/m)
     ensure
       shop&.stop
