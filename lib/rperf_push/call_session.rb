@@ -4,8 +4,6 @@
 # the program ends, also where it becomes another one by exec. The programs that it starts are not traced. It comes before Bundler and
 # loads no other gem.
 begin
-  require "rperf_push/injection"
-
   module RperfPush
     # The process's trace, and where it goes.
     module CallSession
@@ -16,6 +14,7 @@ begin
 
       # @return [Boolean] whether it is this process that is traced
       def begin
+        require "rperf_push/injection"
         order = Marshal.load(ENV.fetch(VARIABLE) { return false }.unpack1("m0"))
         order[:pid] ||= Process.pid
         return withdraw(order) unless order[:pid] == Process.pid
@@ -24,6 +23,7 @@ begin
         require "rperf_push"
         @path, @pid = order.values_at(:path, :pid)
         @trace = CallTrace.new(**order[:options])
+        @trace.costs
         true
       end
 
@@ -40,9 +40,17 @@ begin
         @script.enable(target_thread: Thread.main)
       end
 
+      # Nothing of ours may end the script.
       def start
         @script.disable
         @trace.start
+      rescue StandardError, NotImplementedError, NoMemoryError => e
+        @pid = nil # no process is traced
+        refuse(e)
+      end
+
+      def refuse(error)
+        $stderr.puts "[rperf-push] #{$0} (ruby #{RUBY_VERSION}) is not traced: #{error.message.lines.first.to_s.chomp}"
       end
 
       # First of all nothing more is counted.
@@ -52,7 +60,7 @@ begin
 
         start if @script.enabled? # there was no such line
         @trace.pause
-        RperfPush.save(@path, @trace.data, format: :json)
+        RperfPush.save(@path, @trace.data, format: :json) if @pid
       rescue StandardError, LoadError => e
         $stderr.puts "[rperf-push] #{@path}: #{e.message.lines.first.to_s.chomp}; what was traced is lost"
       end
@@ -64,5 +72,5 @@ begin
     RperfPush::CallSession.start_with_script
   end
 rescue LoadError, SyntaxError, StandardError, NotImplementedError => e
-  $stderr.puts "[rperf-push] #{$0} (ruby #{RUBY_VERSION}) is not traced: #{e.message.lines.first.to_s.chomp}"
+  RperfPush::CallSession.refuse(e)
 end

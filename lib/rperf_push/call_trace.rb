@@ -49,11 +49,16 @@ module RperfPush
       @arguments = [room_for(max_nodes), @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
     end
 
+    # What a call costs, measured the first time. Whoever starts in a TracePoint's block asks before: there the VM tells of no call.
+    #
+    # @return [Array] as of {CallCosts}
+    def costs = CallCosts.of(*@arguments.drop(1))
+
     # @param outside [Boolean] it is for somebody outside: the calls of this thread do not count
     # @param looks_on [Boolean] who looks on while it runs: {#update}
     # @return [void]
     def start(outside: false, looks_on: false)
-      @costs = CallCosts.of(*@arguments.drop(1))
+      @costs = costs
       @native = Native.calls_new(*@arguments)
       Native.calls_by(@native, Thread.current) if outside
       @updates = CallUpdates.new(@native, @filter, @costs) if looks_on

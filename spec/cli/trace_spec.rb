@@ -40,6 +40,20 @@ RSpec.describe "rperf-push trace" do
     expect(rperf_push("trace", "none.rb").to_a).to match([/\ATraced: .* 0 calls/, "", 0])
   end
 
+  it "takes out of the times what tracing costs" do
+    File.write("often.rb", "def often = nil\n100_000.times { often }\n")
+    expect(rperf_push("trace", "-o", "calls.json", "often.rb").to_a).to eq(["", "", 0])
+    expect(RperfPush.load("calls.json")[:tree].overhead_ns).to be_positive
+  end
+
+  it "lets the script run as it is where calls cannot be traced" do
+    File.write("before.rb", 'require "rperf_push"; q = Queue.new; Thread.new { RperfPush.trace { q << 1; sleep } }; q.pop')
+    File.write("own.rb", "puts :runs")
+    ended = rperf_push("trace", RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), "-r", "./before", "own.rb")
+    expect(ended.out).to eq("runs\n")
+    expect(ended.err).to match(/\A\[rperf-push\] own\.rb \(ruby .*\) is not traced: calls are traced already\n/)
+  end
+
   it "writes each kind of file" do
     Dir.mkdir("out")
     { "a.json.gz" => "", "a.pb.gz" => "", "callgrind.out.a" => "", "a.dot" => "" }.each_key do |name|
