@@ -19,6 +19,7 @@ typedef struct known {
 } known;
 
 struct rpp_call_changes {
+    size_t room;  /* for nodes of the tree */
     known *nodes; /* by id */
     uint32_t placed;
     rpp_call_cost *costs;
@@ -37,11 +38,12 @@ rpp_call_changes *rpp_call_changes_new(const rpp_call_tree *tree, const rpp_call
 {
     rpp_call_changes *c = rpp_calloc(1, sizeof *c);
     if (!c) return NULL;
-    c->nodes = rpp_calloc(tree->room, sizeof *c->nodes);
+    c->room = tree->room;
+    c->nodes = rpp_reserve(c->room, sizeof *c->nodes);
     c->costs = rpp_calloc(kinds, sizeof *c->costs);
     c->shown = rpp_call_tree_new_of_size((uint32_t)tree->room);
-    c->untold = rpp_calloc(tree->room + 1, sizeof *c->untold);
-    c->is_untold = rpp_calloc(tree->room + 1, sizeof *c->is_untold);
+    c->untold = rpp_reserve(c->room + 1, sizeof *c->untold);
+    c->is_untold = rpp_reserve(c->room + 1, sizeof *c->is_untold);
     if (!c->nodes || !c->costs || !c->shown || !c->untold || !c->is_untold) {
         rpp_call_changes_free(c);
         return NULL;
@@ -53,12 +55,12 @@ rpp_call_changes *rpp_call_changes_new(const rpp_call_tree *tree, const rpp_call
 void rpp_call_changes_free(rpp_call_changes *c)
 {
     if (!c) return;
-    rpp_free(c->nodes);
+    rpp_unreserve(c->nodes, c->room, sizeof *c->nodes);
     rpp_free(c->costs);
     rpp_free(c->methods);
     rpp_call_tree_free(c->shown);
-    rpp_free(c->untold);
-    rpp_free(c->is_untold);
+    rpp_unreserve(c->untold, c->room + 1, sizeof *c->untold);
+    rpp_unreserve(c->is_untold, c->room + 1, sizeof *c->is_untold);
     rpp_free(c);
 }
 
