@@ -112,6 +112,22 @@ RSpec.describe "With outcome_labels" do
     expect(outcomes).to include("in_time" => [%w[2xx true]], "lives_on" => [[nil, nil]])
   end
 
+  it "what such a thread creates then has it no more, either" do
+    out = run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 3600)
+      class Later; end
+      busy = [true]
+      RperfPush.start(mode: :alloc, alloc_interval: 1)
+      Object.define_method(:begins) { $thread = Thread.new { sleep(0.01) while busy.any?; 100.times { Later.new } }; answer(200) }
+      get(:begins)
+      busy.clear
+      $thread.join
+      data = RperfPush.stop
+      sets = data[:aggregated_samples].select { |frames,| frames.any? { |_, label| label == "Later" } }.map { |row| data[:label_sets][row[3]] }
+      puts JSON.generate(sets.map { |labels| labels.slice(:status, :slow) }.uniq)
+    RUBY
+    expect(JSON.parse(out)).to eq([{}])
+  end
+
   it "slow is what takes longer than the endpoint's other requests" do
     run_requests(<<~'RUBY', outcome_labels: true)
       def quick = answer(200)

@@ -21,12 +21,18 @@ static rpp_status push_to(rb_rpp_outlet outlet, const rpp_sample *sample, const 
     return status;
 }
 
+/* Whether the request of its labels is over, and of another thread. */
+static bool is_after_request(const rpp_sample *sample)
+{
+    const rpp_outcome *outcome = rpp_label_set_outcome(sample->labels);
+    return outcome && rpp_outcome_is_over_for(outcome, sample->thread_seq);
+}
+
 /* To all outlets that are on. False: there was no room, and the sample is in the ledger again. */
 static bool push(rb_rpp_thread *t, rpp_sample *sample, const rpp_location *stack)
 {
     bool taken = false;
-    const rpp_outcome *outcome = rpp_label_set_outcome(sample->labels);
-    sample->after_request = outcome && rpp_outcome_is_over_for(outcome, t->seq);
+    sample->after_request = is_after_request(sample);
     for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
         if (!rb_rpp_outlet_is_on(outlet)) continue;
         sample->window = t->windows[outlet];
@@ -53,6 +59,7 @@ rpp_status rb_rpp_push_counted(rb_rpp_outlet outlet, uint32_t window, const rpp_
 {
     rpp_sample copy = *sample;
     copy.labels = rpp_label_set_retain(sample->labels);
+    copy.after_request = is_after_request(sample);
     copy.window = window;
     rpp_status status = push_to(outlet, &copy, stack);
     if (status != RPP_OK) rpp_label_set_release(copy.labels); /* never the last reference */
@@ -104,6 +111,7 @@ void rb_rpp_push_custom(const rb_rpp_thread *t, const rpp_sample *sample, const 
         if (!rb_rpp_outlet_is_on(outlet)) continue;
         rpp_sample copy = *sample;
         copy.window = t->windows[outlet];
+        copy.after_request = is_after_request(sample);
         (void)push_with_carried(outlet, &copy, stack);
     }
 }
