@@ -421,6 +421,21 @@ RSpec.describe "the control socket" do
       expect(&ends).to raise_error(RperfPush::ControlClient::Refused, /the process has gone, or/)
     end
 
+    it "leaves nothing on where the thread is killed as it begins" do
+      program = listening(<<~RUBY)
+        require "rperf_push/call_trace"
+        RperfPush::CallTrace.prepend(Module.new { def resume = super.tap { Thread.current.kill unless Thread.current == Thread.main } })
+        told = Thread.new { $stdin.gets }
+        puts "ready"
+        sleep 0.001 while told.alive?
+        puts RperfPush.trace { :nothing }.key?(:tree) rescue puts $!.message
+      RUBY
+      trace = -> { client_of(program).connect("trace") { |stream| nil until stream.read(timeout: 60).first == :nothing } }
+      expect(&trace).to raise_error(RperfPush::ControlClient::Refused, /the process has gone, or/)
+      program.say("trace it yourself")
+      expect(program.line).to eq("true")
+    end
+
     # Calls as often as it is told to, and begins and ends threads, fibers and processes meanwhile.
     TILL = <<~RUBY
       class Till

@@ -60,13 +60,13 @@ static VALUE all_of(const char *key)
     return values;
 }
 
-static VALUE begin_tracing(VALUE unused)
+static VALUE prepare_tracing(void)
 {
     VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
     rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/call_attachment", lib));
     VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks),
                          rb_assoc_new(all_of("only"), all_of("except")), truth(watch.interval_ms)};
-    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("begin"), 5, arguments);
+    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("prepare"), 5, arguments);
 }
 
 /* A resume fails while the program itself traces: it is tried again. */
@@ -131,18 +131,28 @@ static VALUE wait_for_peer(VALUE tracing)
     return Qnil;
 }
 
-/* What is new since the last update, although it is over. */
-static void push_last_updates(VALUE tracing)
+/* Returns whether it has not gone. */
+static bool wait_until_ready(void)
 {
-    bool has_more = watch.interval_ms;
-    while (has_more && !atomic_load(&watch.closed)) {
-        if (peer_is_ready())
-            has_more = push_update(tracing);
-        else
-            rest(soon_ns());
-    }
+    while (!atomic_load(&watch.closed) && !peer_is_ready()) rest(soon_ns());
+    return !atomic_load(&watch.closed);
 }
 
+/* What is new since the last update, although it is over. Then there is room for the tree, which may need all of it. */
+static void push_last_updates(VALUE tracing)
+{
+    bool has_more = true;
+    while (has_more && wait_until_ready()) has_more = push_update(tracing);
+    (void)wait_until_ready();
+}
+
+static VALUE begin_and_wait(VALUE tracing)
+{
+    rb_funcall(tracing, rb_intern("begin"), 0);
+    return wait_for_peer(tracing);
+}
+
+/* Also where it has not begun. */
 static VALUE pause_tracing(VALUE tracing)
 {
     return rb_funcall(tracing, rb_intern("pause"), 0);
@@ -150,10 +160,10 @@ static VALUE pause_tracing(VALUE tracing)
 
 static VALUE trace_for_peer(VALUE unused)
 {
-    VALUE tracing = begin_tracing(Qnil);
-    rb_ensure(wait_for_peer, tracing, pause_tracing, tracing);
+    VALUE tracing = prepare_tracing();
+    rb_ensure(begin_and_wait, tracing, pause_tracing, tracing); /* who kills the thread may do so as it begins */
     if (atomic_load(&watch.closed)) return Qnil;
-    push_last_updates(tracing);
+    if (watch.interval_ms) push_last_updates(tracing);
     if (push_document(rb_funcall(tracing, rb_intern("result"), 0))) end_stream(RPP_CONTROL_END, NULL, 0);
     return Qnil;
 }

@@ -7,12 +7,12 @@ module RperfPush
   class CallAttachment
     THREAD_NAME = "rperf-push trace"
 
-    # @return [CallAttachment] which has begun
+    # @return [CallAttachment] which has not begun
     #
     # @param patterns [Array(Array<String>, Array<String>)] `only` and `except` of {CallFilter}, as {ControlClient} escapes them;
     #   empty: all methods
     # @param looks_on [Boolean] whether the peer wants updates
-    def self.begin(max_nodes, c_methods, blocks, patterns, looks_on)
+    def self.prepare(max_nodes, c_methods, blocks, patterns, looks_on)
       Thread.current.name = THREAD_NAME
       Thread.current.report_on_exception = false
       only, except = patterns.map { |list| list.map { |pattern| plain(pattern) } }
@@ -24,8 +24,11 @@ module RperfPush
 
     def initialize(trace, looks_on)
       @trace = trace
-      trace.start(outside: true, looks_on:)
+      @looks_on = looks_on
     end
+
+    # @return [void]
+    def begin = @trace.start(outside: true, looks_on: @looks_on)
 
     # (see CallTrace#pause)
     def pause = @trace.pause
