@@ -87,7 +87,7 @@ RSpec.describe "The pages about values" do
       top, method = blocks.(found, "sh")[1].scan(/^\$ (.*)$/).flatten.map { |line| line.sub("/tmp/profiles", "#{tmpdir}/profiles") }
       stands_out = Array.new(10).any? do
         shop.serve(seconds: 12, clients: 4)
-        Dir["#{tmpdir}/profiles/*"].any? && command(top).out[/([\d.]+)%  Shop::Catalog#candidates/, 1].to_f > 20
+        Dir["#{tmpdir}/profiles/*"].any? && command(top).out[/^ Cumulative:.*?([\d.]+)%  Shop::Catalog#candidates/m, 1].to_f > 20
       end
       expect(shop.stop).to be(true), shop.log
       expect(stands_out).to be(true), command(top).out
