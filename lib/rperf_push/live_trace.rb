@@ -8,6 +8,7 @@ module RperfPush
   class LiveTrace
     TURN = 0.2 # seconds, between two looks at who looks
     REST = 1 # second, in which a process ends its tracing before it is asked again
+    PATIENCE = 30 # seconds, if it comes to no safepoint until then
 
     # @param request [Hash] arguments of the verb trace
     # @param audience [LiveAudience]
@@ -24,12 +25,28 @@ module RperfPush
     def run(&)
       loop do
         sleep TURN until @audience.any?
-        @client.connect("trace", **@request) { |stream| follow(stream, LiveCalls.new, &) }
+        trace(&)
+        @given_up = now
         sleep REST
       end
     end
 
     private
+
+    # As long as the process has not heard that we gave up the trace before, it refuses another one.
+    def trace
+      begun = false
+      @client.connect("trace", **@request) do |stream|
+        follow(stream, LiveCalls.new) { |window| (begun = true) && yield(window) }
+      end
+    rescue ControlClient::Refused
+      raise if begun || @given_up.nil? || now > @given_up + PATIENCE
+
+      sleep REST
+      retry
+    end
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     def follow(stream, calls, &)
       while @audience.any?
