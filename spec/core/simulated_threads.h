@@ -43,6 +43,8 @@ typedef struct sim_world {
     rpp_ledger_rules rules;
     uint64_t random, window_ns, tick_phase_ns;
     double deferred[PLACES]; /* how often a tick finds somebody at work on the ledger there */
+    double missed;           /* how many of the kernel's ticks find another process on the core */
+    bool goes_on;            /* no window is the last */
     bool has_collector;      /* it ticks instead of the kernel */
     double crowded; /* how often its tick within the first `keeps_core_ns` of a run waits until they are over */
     uint64_t keeps_core_ns;
@@ -203,6 +205,11 @@ static inline bool sim_burns(const phase *p)
     return p->state == RPP_STATE_BLOCKED ? p->burns : !p->rests;
 }
 
+static inline bool sim_is_missed(sim_world *world)
+{
+    return world->missed > 0 && sim_random(world, 1000) < 1000 * world->missed;
+}
+
 static inline void sim_pass(sim_thread *t, uint64_t ns)
 {
     sim_world *w = t->world;
@@ -223,7 +230,7 @@ static inline void sim_pass(sim_thread *t, uint64_t ns)
         for (; next <= end; next += tick) {
             t->cpu_ns += next - t->now_ns;
             t->now_ns = next;
-            if (t->cpu_ns >= t->armed_ns) sim_signal(t);
+            if (t->cpu_ns >= t->armed_ns && !sim_is_missed(w)) sim_signal(t);
         }
         t->cpu_ns += end - t->now_ns;
     }
@@ -357,7 +364,7 @@ static inline void sim_run(sim_world *world, const pattern *patterns, unsigned t
             sim_capture(&t[i], rpp_ledger_bounded(&t[i].ledger, boundary), t[i].current.place);
             sim_settle(&t[i]);
         }
-        sim_seal(world, w == windows);
+        sim_seal(world, w == windows && !world->goes_on);
         world->stand_in_ns += threads * (double)atomic_load(&world->rules.period_ns);
     }
     for (unsigned i = 0; i < threads; i++) sim_thread_end(&t[i]);

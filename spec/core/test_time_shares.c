@@ -261,6 +261,49 @@ TEST_BY_NUMBERS(short_waits_beside_long_ones)
     sim_world_destroy(&world);
 }
 
+/* --- ticks that do not come --- */
+
+/* Where cores are scarce, a kernel that ends time slices between its ticks finds a thread by few of them. What a window shows may
+ * be off by chance, but no time piles up. */
+static void check_missed_ticks(double missed, unsigned threads, double run_ms)
+{
+    static pattern patterns[8];
+    static sim_world world;
+    memset(patterns, 0, sizeof patterns);
+    for (unsigned i = 0; i < threads; i++) {
+        add_stint(&patterns[i], 0, 1, MS(run_ms * 2));
+        add_wait(&patterns[i], 40, false, MS(5), MS(20));
+        add_stint(&patterns[i], 1, 1, MS(run_ms));
+        add_wait(&patterns[i], 41, false, MS(5), MS(20));
+    }
+    sim_world_init(&world, 17 + threads, MS(10.1), MS(4));
+    world.window_ns = MS(100);
+    world.missed = missed;
+    world.goes_on = true;
+    sim_run(&world, patterns, threads, 3000);
+    int64_t rest_ns = world.rests.cpu_ns[RPP_STATE_RUNNING];
+    double allowed_ns = 40 * MS(10.1);
+    if (fabs((double)rest_ns) > allowed_ns) {
+        FAIL("%.0f %% missed, %u threads: %.0f ms of %.0f are in the rest", 100 * missed, threads, (double)rest_ns / 1e6,
+             world.is.all_cpu_ns / 1e6);
+    }
+    world.stand_in_ns = allowed_ns;
+    sim_check_sums(&world);
+    sim_check_shares(&world);
+    sim_world_destroy(&world);
+}
+
+TEST(ticks_that_do_not_come_leave_no_time_behind)
+{
+    static const double missed[] = {0, 0.3, 0.55, 0.75};
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned threads = 1; threads <= 8; threads *= 2) {
+            check_missed_ticks(missed[i], threads, 1);
+            check_missed_ticks(missed[i], threads, 4);
+        }
+    }
+}
+
 /* --- labels --- */
 
 TEST_BY_NUMBERS(labels_in_turn_leave_methods_alone)
