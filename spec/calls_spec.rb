@@ -476,6 +476,16 @@ RSpec.describe "Tracing calls" do
     expect(found[:overhead]).to be_positive
   end
 
+  it "knows what tracing costs after a first trace in a TracePoint's block, where no call is seen" do
+    found = result_of(<<~RUBY)
+      def often = RperfPush.trace { 1000.times { "x".upcase } }[:tree]
+      within = nil
+      TracePoint.new(:end) { within ||= often }.enable { class Shop; end }
+      puts JSON.generate({ within: within.calls, overhead: often.overhead_ns })
+    RUBY
+    expect(found).to match(within: 0, overhead: be_positive)
+  end
+
   it "survives compaction and the GC of what it traces" do
     found = result_of(<<~RUBY, timeout: 120)
       GC.auto_compact = true if GC.respond_to?(:auto_compact=)

@@ -17,8 +17,11 @@ module RperfPush
     # @param options [Array] as of Native.calls_new, without the first one
     # @return [Array<Array(Integer, Integer)>] for each kind, nanoseconds in the call's own node, and in its caller's
     def of(*options)
-      @known[options] ||= measure(options)
+      @known[options] || measure(options).tap { |costs| @known[options] = costs if measured?(costs) }
     end
+
+    # In a TracePoint's block the VM tells of no call, so nothing is known there.
+    def measured?(costs) = costs[KINDS.index(:ruby)].sum.positive?
 
     def measure(options)
       untraced = least_times
