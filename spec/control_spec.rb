@@ -383,13 +383,43 @@ RSpec.describe "the control socket" do
         expect(refused.call).to eq("calls are traced from outside already")
       end
       expect(wait_until("the other to have let go") { client.connect("trace") { |stream| stream.read(timeout: 60) } rescue nil }.first).to eq(:document)
-      expect(refused.call(max_nodes: 0)).to match(/\Acalls are|\Atrace takes max_nodes=1\.\.200000 c_methods=0\|1 blocks=0\|1 only=PATTERN except=PATTERN interval_ms=50\.\.5000\z/)
+      expect(refused.call(max_nodes: 0)).to match(/\Acalls are|\Atrace takes mode=MODE,\.\.\. max_nodes=1\.\.200000 c_methods=0\|1 blocks=0\|1 only=PATTERN except=PATTERN interval_ms=50\.\.5000\z/)
       wait_until("the thread to end") { stacks(program)["threads"].size == 3 }
-      expect(refused.call(max_nodes: 0)).to start_with("trace takes max_nodes=1..200000")
-      %w[cpu alloc wall,alloc cpu,wall].each do |mode|
-        expect(command("attach", program.pid.to_s, "--trace", "-m", mode, "-s", "0.1", "-o", "#{tmpdir}/none").err)
-          .to eq("rperf-push: attach: --trace measures wall time, got -m #{mode}\n")
+      expect(refused.call(max_nodes: 0)).to start_with("trace takes mode=MODE,... max_nodes=1..200000")
+    end
+
+    it "traces what is created, and CPU time" do
+      program = listening(<<~RUBY)
+        class Baker
+          def bake = Array.new(10) { Object.new }
+          def pause = sleep(0.001)
+          def work = loop { bake; pause }
+        end
+        Thread.new { Baker.new.work }
+        puts "ready"
+        sleep
+      RUBY
+      path = "#{tmpdir}/calls.json"
+      traced = lambda do |mode|
+        ended = command("attach", program.pid.to_s, "--trace", "--mode", mode, "--seconds", "0.5", "-o", path)
+        expect([ended.err, ended.status]).to eq(["rperf-push: wrote #{path}\n", 0])
+        RperfPush.load(path)
       end
+      data = traced.call("wall,object")
+      bake = data[:tree].find("Baker#bake").first
+      objects = bake.allocated.find { |one| one.class_name == "Object" } || data[:tree].allocated.find { |one| one.class_name == "Object" }
+      expect(objects.line).to eq(4)
+      expect(objects.objects).to be_between((bake.called - 1) * 10, (bake.called + 1) * 10)
+      expect(bake.called).to be > 10
+      expect(data).to include(mode: %i[wall alloc])
+      expect(report(path, "--value", "alloc_objects")).to include("Baker#bake")
+      data = traced.call("cpu,wall")
+      expect(data).to include(mode: %i[cpu wall])
+      expect(data[:tree].find("Baker#bake").first.call_trees.sum(&:cpu)).to be_between(1, data[:duration_ns])
+      expect(command("attach", program.pid.to_s, "--trace", "-m", "heap", "-o", path).err)
+        .to eq("rperf-push: attach: --trace: mode must be :wall, :cpu, :alloc or several, got [:heap]\n")
+      expect { client_of(program).connect("trace", mode: "heap") { |stream| stream.read(timeout: 60) } }
+        .to raise_error(RperfPush::ControlClient::Refused, "mode must be :wall, :cpu, :alloc or several, got [:heap]")
     end
 
     it "forgets a trace that has not begun when the peer goes, also where no safepoint comes" do

@@ -29,7 +29,7 @@ static struct {
     rpp_control_outbox *outbox;
     uint64_t max_nodes, c_methods, blocks;
     uint64_t interval_ms;        /* 0: no updates */
-    rpp_control_request request; /* its patterns of methods, which may come several times */
+    rpp_control_request request; /* its mode, and its patterns of methods, which may come several times */
 } watch;
 
 static void let_go(void)
@@ -65,8 +65,8 @@ static VALUE prepare_tracing(void)
     VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
     rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/call_attachment", lib));
     VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks),
-                         rb_assoc_new(all_of("only"), all_of("except")), truth(watch.interval_ms)};
-    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("prepare"), 5, arguments);
+                         rb_assoc_new(all_of("only"), all_of("except")), truth(watch.interval_ms), all_of("mode")};
+    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("prepare"), 6, arguments);
 }
 
 /* A resume fails while the program itself traces: it is tried again. */
@@ -245,7 +245,7 @@ rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_contr
     if (!understand(request)) {
         snprintf(
             why, RPP_CONTROL_WHY_MAX,
-            "trace takes max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN interval_ms=50..5000",
+            "trace takes mode=MODE,... max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN interval_ms=50..5000",
             MAX_NODES);
         return RPP_INVALID;
     }

@@ -38,6 +38,13 @@ module RperfPush
       trace.data
     end
 
+    # @param text [String] as of the command line: `wall,alloc`
+    # @return [Array<Symbol>] as given; {#initialize} checks them
+    def self.modes_in(text) = text.split(",").map(&:to_sym)
+
+    # @return [Array<Symbol>]
+    attr_reader :modes
+
     def initialize(mode: :wall, c_methods: true, blocks: false, max_nodes: MAX_NODES, only: nil, except: nil)
       @modes = Array(mode).map { |one| Terms::ALIASES.fetch(one, one) }
       raise ArgumentError, "mode must be :wall, :cpu, :alloc or several, got #{mode.inspect}" unless @modes.any? && (@modes - MODES).empty?
@@ -73,7 +80,7 @@ module RperfPush
     # @return [Boolean] false if calls are traced already
     def resume = Native.calls_resume(@native)
 
-    # @return [String] (see CallUpdates#next)
+    # (see CallUpdates#next)
     def update = @updates.next
 
     # What was traced until the pause.

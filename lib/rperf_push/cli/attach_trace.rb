@@ -17,8 +17,11 @@ module RperfPush
 
       def initialize(options)
         @options = options
-        @request = TraceRequest.of("attach", options)
-        raise Mistake, "attach: --trace measures wall time, got -m #{options[:mode]}" unless [nil, "wall"].include?(options[:mode])
+        mode = options[:mode] || "wall"
+        @modes = CallTrace.new(mode: CallTrace.modes_in(mode)).modes
+        @request = { **TraceRequest.of("attach", options), mode: }
+      rescue ArgumentError => e
+        raise Mistake, "attach: --trace: #{e.message}"
       end
 
       # @return [Integer] the exit status
@@ -27,7 +30,7 @@ module RperfPush
         output = @options[:output]
         Writable.check("attach", output)
         tree = Processes.told("attach") { client.connect("trace", **@request) { |stream| take(stream, seconds) } }
-        TraceFile.write("attach", output, { **CallData.of(tree, [:wall]), meta: { attached_to: client.pid } },
+        TraceFile.write("attach", output, { **CallData.of(tree, @modes), meta: { attached_to: client.pid } },
                         report: @options[:report], limit: @options[:limit], format: @options[:format])
         $stderr.puts "rperf-push: wrote #{output}"
         0

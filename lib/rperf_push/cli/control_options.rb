@@ -55,14 +55,14 @@ module RperfPush
           Option.new(short: "s", long: "seconds", argument: "N", key: :seconds, default: "30",
                      text: "how long; Ctrl-C ends it earlier (default: 30)"),
           Option.new(short: "m", long: "mode", argument: "MODE", key: :mode,
-                     text: "cpu, wall, alloc, heap, contention, custom, or several (default: cpu,wall; with --trace: wall)"),
+                     text: "cpu, wall, alloc, heap, contention, custom, or several (default: cpu,wall); with --trace wall, cpu, alloc, or several (default: wall)"),
           FREQUENCY,
           Option.new(long: "engine", argument: "ENGINE", key: :engine, default: "auto", choices: %w[auto signal safepoint],
                      text: "auto, signal or safepoint; where the process is profiled already, its engine is taken"),
           Option.new(long: "format", argument: "FORMAT", key: :format, choices: %w[json pprof collapsed text],
                      text: "json, pprof, collapsed or text (default: what the extension says, or else pprof)"),
           Option.new(long: "no-lines", key: :lines, default: true, text: "without line numbers"),
-          Option.new(long: "trace", key: :trace, text: "every call instead of samples: wall time, and the options that follow"),
+          Option.new(long: "trace", key: :trace, text: "every call instead of samples, and the options that follow"),
           *TRACED.call(TraceOptions::ATTACHED)
         ]
       }.freeze

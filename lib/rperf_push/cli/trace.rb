@@ -31,7 +31,7 @@ module RperfPush
       private
 
       def trace_options
-        { mode: @options[:mode].split(",").map(&:to_sym), only: @options[:only], except: @options[:except],
+        { mode: CallTrace.modes_in(@options[:mode]), only: @options[:only], except: @options[:except],
           c_methods: @options[:c_methods], blocks: @options[:blocks] || false, max_nodes: @options[:max_nodes] }
       end
 
