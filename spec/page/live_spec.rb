@@ -1,28 +1,17 @@
 # frozen_string_literal: true
 
-require "rperf_push"
 require "rperf_push/live_feed"
 require "rperf_push/cli"
 require "rperf_push/cli/page_server"
 require "rperf_push/page_app"
 require "net/http"
-require_relative "../support/chromium"
 require_relative "../support/held_port"
-require_relative "../support/listening_process"
+require_relative "../support/live_page"
 
 # The page that grows while processes run: what it draws is what they did, and where they are.
 RSpec.describe "rperf-push live" do
   include Attaching
-  include CommandLine
-
-  before(:context) { @browser = Chromium.new }
-  after(:context) { @browser&.quit }
-  after { @programs&.each(&:stop) }
-
-  attr_reader :browser
-
-  let(:sockets) { "#{tmpdir}/sockets" }
-  let(:env) { { "RPERF_PUSH_CONTROL_SOCKET" => sockets } }
+  include LivePage
 
   # Burns CPU time when it is told to, in the method that it is told. One thread sleeps for good, another one again and again.
   WORKER = <<~RUBY
@@ -56,22 +45,9 @@ RSpec.describe "rperf-push live" do
     while (method = gets) do puts worker.public_send(method.chomp) end
   RUBY
 
-  def working(service: nil)
-    settings = { "RPERF_PUSH_APPLICATION_NAME" => service }.compact
-    program = ListeningProcess.new(sockets, WORKER, profiles: ("#{tmpdir}/profiles" if service), env: settings)
-    (@programs ||= []) << program
-    program
-  end
-
-  def live(*arguments, &) = serving("live", *arguments, env:, &)
-
-  def threads = browser.rows("#threads")
+  def working(**how) = super(WORKER, **how)
   def thread_in(method) = threads.find { |row| row[3].include?(method) }
-  def lit = browser.run("[...document.querySelectorAll('g.frame.lit')].map((box) => box.getAttribute('name'))")
-
-  def until_recorded(*programs)
-    browser.until_true("the session") { programs.all? { |one| browser.text("#processes").include?("process #{one.pid} is recorded") } }
-  end
+  def until_recorded(*programs) = browser.until_true("the session") { says?("recorded", *programs) }
 
   # @return [Float, nil] milliseconds with a method on the stack, whatever file it is in
   def total(method)
@@ -83,6 +59,18 @@ RSpec.describe "rperf-push live" do
   def burn(program, method)
     program.say(method)
     program.line.to_f * 1000
+  end
+
+  # Chance may show less of a short time where cores are scarce, so they burn again, and more each time.
+  # @param burnt [Float] milliseconds before
+  # @return [Float] milliseconds that they have burnt when most of it is shown
+  def burn_until_shown(what, *programs, method:, burnt: 0)
+    wait_until(what) do
+      burnt += programs.sum { |program| burn(program, method) }
+      sleep 0.3 # three updates
+      total("Worker##{method}").to_f > burnt * 0.7
+    end
+    burnt
   end
 
   # @return [Integer] objects that it has created by then
@@ -149,23 +137,20 @@ RSpec.describe "rperf-push live" do
     live(program.pid.to_s) do |url|
       browser.show(url, view: "table", value: "cpu")
       until_recorded(program)
-      burnt = burn(program, "first")
-      browser.until_true("what was burnt") { total("Worker#first").to_f > burnt * 0.7 }
-      burnt += burn(program, "first")
-      browser.until_true("more of it") { total("Worker#first") > burnt * 0.7 }
-      expect(total("Worker#first")).to be_between(burnt * 0.7, burnt * 1.2)
+      burnt = burn_until_shown("what was burnt", program, method: "first")
+      burnt = burn_until_shown("more of it", program, method: "first", burnt:)
+      expect(total("Worker#first")).to be < burnt * 1.3
 
       browser.click("#pause")
-      meanwhile = burn(program, "second")
+      meanwhile = Array.new(3) { burn(program, "second") }.sum
       sleep 0.5 # five updates: were it not paused it would be seen
       expect(total("Worker#second")).to be_nil
       browser.click("#pause")
-      browser.until_true("what came meanwhile") { total("Worker#second").to_f > meanwhile * 0.7 }
+      browser.until_true("what came meanwhile") { total("Worker#second").to_f > meanwhile * 0.5 }
 
       browser.click("#clear")
       browser.until_true("the beginning") { total("Worker#first").nil? && total("Worker#second").nil? }
-      burn(program, "second")
-      browser.until_true("what comes then") { total("Worker#second").to_f > 150 }
+      burn_until_shown("what comes then", program, method: "second")
       expect(total("Worker#first")).to be_nil
     end
   end
@@ -181,8 +166,7 @@ RSpec.describe "rperf-push live" do
       browser.until_true("threads of both") { threads.map(&:first).uniq.sort == [first, second].map { |one| one.pid.to_s }.sort }
       browser.show(url, view: "table", value: "cpu")
       until_recorded(first, second)
-      burnt = [first, second].sum { |program| burn(program, "first") }
-      browser.until_true("what both burnt") { total("Worker#first").to_f > burnt * 0.7 }
+      burnt = burn_until_shown("what both burnt", first, second, method: "first")
 
       second.stop
       browser.until_true("its end") { browser.text("#processes").include?("process #{second.pid} is not recorded any more: the process has gone") }
@@ -197,9 +181,8 @@ RSpec.describe "rperf-push live" do
       browser.show(url, view: "table", value: "cpu")
       until_recorded(named, one)
       expect(browser.run("document.title")).to include("shop, process #{named.pid}, #{one.pid}, live")
-      burnt = [named, one].sum { |program| burn(program, "first") }
-      browser.until_true("what both burnt") { total("Worker#first").to_f > burnt * 0.7 }
-      expect(total("Worker#first")).to be < burnt * 1.2 # nobody is followed twice
+      burnt = burn_until_shown("what both burnt", named, one, method: "first")
+      expect(total("Worker#first")).to be < burnt * 1.3 # nobody is followed twice
     end
   end
 
@@ -240,7 +223,7 @@ RSpec.describe "rperf-push live" do
       browser.until_true("a thread") { threads.any? }
     end
     browser.until_true("what the page says") { browser.text(".problems").include?("the command has ended") }
-    wait_for_another_session(RperfPush::ControlClient.new("#{sockets}/#{program.pid}.sock"))
+    wait_for_another_session(client_of(program))
   end
 
   it "says in a line what is wrong" do
@@ -257,7 +240,7 @@ RSpec.describe "rperf-push live" do
     # With windows of a real process.
     def followed
       feed = described_class.new(frequency: 99, mode: "cpu,wall", interval_ms: 50)
-      feed.follow(RperfPush::ControlClient.new("#{sockets}/#{working.pid}.sock"))
+      feed.follow(client_of(working))
       feed
     end
 

@@ -1,24 +1,12 @@
 # frozen_string_literal: true
 
-require "rperf_push"
-require "rperf_push/control_client"
 require "rperf_push/cli"
 require "net/http"
-require_relative "../support/chromium"
-require_relative "../support/listening_process"
+require_relative "../support/live_page"
 
 # The page that grows with each call of a process: what it counts is what the program counts, and what is lit is where its threads stand.
 RSpec.describe "rperf-push live --trace" do
-  include CommandLine
-
-  before(:context) { @browser = Chromium.new }
-  after(:context) { @browser&.quit }
-  after { @programs&.each(&:stop) }
-
-  attr_reader :browser
-
-  let(:sockets) { "#{tmpdir}/sockets" }
-  let(:env) { { "RPERF_PUSH_CONTROL_SOCKET" => sockets } }
+  include LivePage
 
   # Calls as often as it is told to. A visitor stands at a door until it is told to go on.
   TILL = <<~RUBY
@@ -40,23 +28,11 @@ RSpec.describe "rperf-push live --trace" do
     while (order = gets) do puts till.public_send(order.split.first, order.split.last.to_i).hash end
   RUBY
 
-  def working(service: nil)
-    settings = { "RPERF_PUSH_APPLICATION_NAME" => service }.compact
-    program = ListeningProcess.new(sockets, TILL, profiles: ("#{tmpdir}/profiles" if service), env: settings)
-    (@programs ||= []) << program
-    program
-  end
-
-  def live(*arguments, &) = serving("live", "--trace", *arguments, env:, &)
+  def working(**how) = super(TILL, **how)
+  def live(*arguments, &) = super("--trace", *arguments, &)
   def told(program, order) = program.say(order).then { expect(program.line).to match(/\A-?\d+\z/) }
-  def threads = browser.rows("#threads")
   def visitor = threads.find { |row| row[1].end_with?("visitor") }
-  def lit = browser.run("[...document.querySelectorAll('g.frame.lit')].map((box) => box.getAttribute('name'))")
-  def client_of(program) = RperfPush::ControlClient.new("#{sockets}/#{program.pid}.sock")
-
-  def until_traced(*programs)
-    browser.until_true("the tracing") { programs.all? { |one| browser.text("#processes").include?("process #{one.pid} is traced") } && threads.any? }
-  end
+  def until_traced(*programs) = browser.until_true("the tracing") { says?("traced", *programs) && threads.any? }
 
   # @return [Hash{String => Array(Integer, Integer)}] own and total calls of each method, whatever file it is in
   def calls
