@@ -65,8 +65,9 @@ static VALUE prepare_tracing(void)
     VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
     rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/call_attachment", lib));
     VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks),
-                         rb_assoc_new(all_of("only"), all_of("except")), truth(watch.interval_ms), all_of("mode")};
-    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("prepare"), 6, arguments);
+                         truth(watch.interval_ms),
+                         rb_ary_new_from_args(3, all_of("mode"), all_of("only"), all_of("except"))};
+    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("prepare"), 5, arguments);
 }
 
 /* A resume fails while the program itself traces: it is tried again. */

@@ -9,16 +9,15 @@ module RperfPush
 
     # @return [CallAttachment] which has not begun
     #
-    # @param patterns [Array(Array<String>, Array<String>)] `only` and `except` of {CallFilter}, as {ControlClient} escapes them;
-    #   empty: all methods
     # @param looks_on [Boolean] whether the peer wants updates
-    # @param mode [Array<String>] lists as of the command line; empty: wall
-    def self.prepare(max_nodes, c_methods, blocks, patterns, looks_on, mode)
+    # @param given [Array(Array<String>, Array<String>, Array<String>)] `mode` as on the command line, `only` and `except` of
+    #   {CallFilter}, as {ControlClient} escapes them; each may be empty
+    def self.prepare(max_nodes, c_methods, blocks, looks_on, given)
       Thread.current.name = THREAD_NAME
       Thread.current.report_on_exception = false
-      only, except = patterns.map { |list| list.map { |pattern| plain(pattern) } }
-      modes = mode.empty? ? :wall : CallTrace.modes_in(mode.last)
-      new(CallTrace.new(mode: modes, c_methods:, blocks:, max_nodes:, only: (only if only.any?), except:), looks_on)
+      modes, only, except = given.map { |list| list.map { |text| plain(text) } }
+      mode = modes.empty? ? :wall : CallTrace.modes_in(modes.last)
+      new(CallTrace.new(mode:, c_methods:, blocks:, max_nodes:, only: (only if only.any?), except:), looks_on)
     end
 
     def self.plain(pattern) = pattern.b.gsub(/%(\h\h)/) { $1.hex.chr }.force_encoding(Encoding::UTF_8)

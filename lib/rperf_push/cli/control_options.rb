@@ -55,7 +55,8 @@ module RperfPush
           Option.new(short: "s", long: "seconds", argument: "N", key: :seconds, default: "30",
                      text: "how long; Ctrl-C ends it earlier (default: 30)"),
           Option.new(short: "m", long: "mode", argument: "MODE", key: :mode,
-                     text: "cpu, wall, alloc, heap, contention, custom, or several (default: cpu,wall); with --trace wall, cpu, alloc, or several (default: wall)"),
+                     text: "cpu, wall, alloc, heap, contention, custom, or several (default: cpu,wall); " \
+                           "with --trace: wall, cpu, alloc (default: wall)"),
           FREQUENCY,
           Option.new(long: "engine", argument: "ENGINE", key: :engine, default: "auto", choices: %w[auto signal safepoint],
                      text: "auto, signal or safepoint; where the process is profiled already, its engine is taken"),
