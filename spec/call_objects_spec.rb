@@ -175,7 +175,8 @@ RSpec.describe "Objects of traced calls" do
     expect(seen[:full].last).to be > 140_000 - (1 << 17)
     expect(seen[:full][0]).to eq(seen[:full][1] + seen[:full][2])
     expect(seen[:losses]).to eq(["Of #{seen[:full].last} objects neither class nor line is known"])
-    expect(seen[:other]).to match([be >= 50_010, be < 1_000, be >= 49_000])
+    # The VM of Ruby 4.0 has not counted yet what another Ractor made on its last page.
+    expect(seen[:other]).to match([be >= 48_000, be < 1_000, be >= 47_000])
     expect(seen[:said]).to eq(["Of #{seen[:other].last} objects neither class nor line is known"])
     expect(seen[:books]).to eq(10)
   end
