@@ -75,40 +75,37 @@ uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t w
     return scale(total, before + part, whole) - scale(total, before, whole);
 }
 
-/* Until much is known, a draw is worth about its weight. The rest goes to all of the next draws, not to the first of them. */
-static uint64_t worth_of(const rpp_rests *rests, rpp_state state, uint64_t drawn, const rpp_sharing *how)
+static uint64_t worth_of(uint64_t drawn, int64_t rest, const rpp_sharing *how)
 {
-    uint64_t unlearned = RPP_SHARES_LITTLE * how->period_ns;
-    int64_t lately = (int64_t)(rests->lately_ns[state] + unlearned) + rests->cpu_ns[state];
-    return lately > 0 ? scale_unbounded(drawn, (uint64_t)lately, rests->lately_drawn_ns[state] + unlearned) : 0;
+    uint64_t chance = RPP_SHARES_OWN * how->period_ns;
+    if (rest <= (int64_t)chance) return drawn;
+    uint64_t counts = (uint64_t)rest < FURTHEST * chance ? (uint64_t)rest : FURTHEST * chance;
+    return scale_unbounded(drawn, counts, chance);
 }
 
-static void learn_worth(rpp_rests *rests, rpp_state state, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
+/* No later window pays back what is overdrawn. */
+static uint64_t give_few(int64_t rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
-    rests->lately_ns[state] += sum;
-    rests->lately_drawn_ns[state] += drawn;
-    while (rests->lately_drawn_ns[state] > RPP_SHARES_REMEMBERED * how->period_ns) {
-        rests->lately_ns[state] /= 2;
-        rests->lately_drawn_ns[state] /= 2;
-    }
+    uint64_t worth = worth_of(drawn, rest, how);
+    int64_t most = rest + (int64_t)sum + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
+    if (most <= 0) return 0;
+    return worth < (uint64_t)most ? worth : (uint64_t)most;
 }
 
-/* The time that a pool gives to its draws, from this window's sum and the rest. In a lull nothing is drawn, so draws may get many
- * times their weight. */
-static uint64_t give_from(rpp_rests *rests, rpp_state state, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
+/* The time that a pool gives to its draws. One of many periods gives its own sum: the rest is that of pools of few, which may do other
+ * things. In a lull nothing is drawn, so draws may get many times their weight. */
+static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
-    int64_t has = rests->cpu_ns[state] + (int64_t)sum, most = has + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
-    uint64_t all = has > 0 ? (uint64_t)has : 0, gives = all;
-    if (!how->last && sum < RPP_SHARES_OWN * how->period_ns) {
-        uint64_t worth = worth_of(rests, state, drawn, how);
-        gives = (int64_t)worth <= most ? worth
-                : most > 0             ? (uint64_t)most
-                                       : 0; /* no later window pays back what is overdrawn */
-    } else if (!how->last && gives < drawn / FURTHEST) {
-        gives = drawn / FURTHEST;
+    int64_t has = *rest + (int64_t)sum;
+    uint64_t gives;
+    if (how->last) {
+        gives = has > 0 ? (uint64_t)has : 0;
+    } else if (sum < RPP_SHARES_OWN * how->period_ns) {
+        gives = give_few(*rest, sum, drawn, how);
+    } else {
+        gives = sum > drawn / FURTHEST ? sum : drawn / FURTHEST;
     }
-    learn_worth(rests, state, sum, drawn, how);
-    rests->cpu_ns[state] = has - (int64_t)gives;
+    *rest = has - (int64_t)gives;
     return gives;
 }
 
@@ -161,15 +158,15 @@ static void give_cpu_to(rpp_shares *shares, rpp_row *row, const rpp_sharing *how
     row->cpu_drawn_ns = 0;
 }
 
-static void give_cpu(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how,
-                     rpp_rests *rests, uint64_t *unseen)
+static void give_cpu(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, int64_t *rests,
+                     uint64_t *unseen)
 {
     cpu_pool pool = {{0}, {0}, {0}};
     uint64_t gives[RPP_STATE_COUNT];
     add_to_pool(shares, &shares->others, how, &pool);
     for (size_t i = 0; i < shares->count; i++) add_to_pool(shares, &shares->threads[i], how, &pool);
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        gives[state] = give_from(rests, state, pool.sums_ns[state], pool.drawn_ns[state], how);
+    for (uint32_t state = 0; state < RPP_STATE_COUNT; state++) {
+        gives[state] = give_from(&rests[state], pool.sums_ns[state], pool.drawn_ns[state], how);
         if (!pool.drawn_ns[state]) unseen[state] += gives[state];
     }
     for (size_t i = 0; i < count; i++) give_cpu_to(shares, &rows[i], how, &pool, gives);
@@ -324,6 +321,6 @@ void rpp_shares_give(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_
     *unplaced = (rpp_unplaced){.nobodys = {0}};
     rpp_shares_look(shares, rows, count, how);
     give_wall(shares, rows, count, how, rests->wall_ns, unplaced);
-    give_cpu(shares, rows, count, how, rests, unplaced->unseen.cpu_ns);
+    give_cpu(shares, rows, count, how, rests->cpu_ns, unplaced->unseen.cpu_ns);
     rpp_shares_destroy(shares);
 }

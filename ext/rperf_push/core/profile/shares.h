@@ -10,11 +10,10 @@
  *             more in the window is a stratum of its own; all others form one pool. The clocks choose the strata, never the draws:
  *             otherwise threads that happen to be drawn would weigh less than those that are not. Wall time always stays with its
  *             thread, so no thread shows more of it than passed.
- *   rest      what a pool keeps for later windows, positive or negative. In a pool of few periods the true weight of a tick is
- *             unknown: each tick gets the weight of its draw times the worth of draws, and the difference is kept as the rest.
- *   worth     what draws of a pool's earlier windows stood for, by the clocks, over what they weighed. On a busy machine fewer ticks
- *             find a thread than its time deserves (docs/numbers.md), so each is worth more. Of earlier windows only: so the
- *             worth does not depend on what is drawn now.
+ *   rest      what pools of few periods keep for later windows, positive or negative. The true weight of a tick is unknown there: each
+ *             tick keeps the weight of its draw, and the difference is kept as the rest. Chance explains RPP_SHARES_OWN periods of it.
+ *             If there is more, ticks are missing (docs/numbers.md), and draws are worth as often their weight as the rest is as often
+ *             that much. The worth depends on earlier windows only: so it is the same for all that may be drawn now.
  *   stand-in  the row of a thread's time in a state that no draw found: at another stack of the thread in this window.
  *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular thread if draws
  *             weighed more than their threads had. If there were no draws, as in a lull, it stays with its thread, without a stack.
@@ -35,12 +34,9 @@
 #define RPP_SHARES_LITTLE                                                                                              \
     4u /* this many periods may pass without a draw, because ticks come in bursts (tick_thinning.h) */
 
-#define RPP_SHARES_REMEMBERED 256u /* periods of draws; then what is known of their worth counts half as much */
-
-/* What a session carries from window to window: the rests, and the worth of draws. All zeros at the start. */
+/* The rests of a session, carried from window to window. All zeros at the start. */
 typedef struct rpp_rests {
     int64_t cpu_ns[RPP_STATE_COUNT], wall_ns[RPP_STATE_COUNT];
-    uint64_t lately_ns[RPP_STATE_COUNT], lately_drawn_ns[RPP_STATE_COUNT]; /* of CPU time, in pools */
 } rpp_rests;
 
 typedef struct rpp_line_sums {
