@@ -194,7 +194,7 @@ RSpec.describe "Jobs" do
   end
 
   describe "and requests with a session on demand that is deferred" do
-    it "are all that is sampled" do
+    it "are all that is sampled", :measures do
       out, err, status = run_ruby(<<~RUBY)
         #{work}
         require "json"
