@@ -64,6 +64,7 @@ def shown(engine, interval_ms)
   end
 end
 
+$stdout.sync = true
 puts format("%-10s %8s %10s   milliseconds shown of %d", "engine", "spinners", "windows", BURSTS * BURST_MS)
 options[:spinners].product(options[:engines], options[:intervals]) do |spinners, engine, interval_ms|
   all = Array.new(options[:rounds]) { beside(spinners) { shown(engine, interval_ms) } }

@@ -175,8 +175,8 @@ RSpec.describe "Objects of traced calls" do
     expect(seen[:full].last).to be > 140_000 - (1 << 17)
     expect(seen[:full][0]).to eq(seen[:full][1] + seen[:full][2])
     expect(seen[:losses]).to eq(["Of #{seen[:full].last} objects neither class nor line is known"])
-    # The VM of Ruby 4.0 has not counted yet what another Ractor made on its last page.
-    expect(seen[:other]).to match([be >= 48_000, be < 1_000, be >= 47_000])
+    on_its_last_page = RUBY_VERSION < "4" ? 0 : 2_000 # of another Ractor: the VM of Ruby 4.0 has not counted that yet
+    expect(seen[:other]).to match([be >= 50_010 - on_its_last_page, be < 1_000, be >= 49_000 - on_its_last_page])
     expect(seen[:said]).to eq(["Of #{seen[:other].last} objects neither class nor line is known"])
     expect(seen[:books]).to eq(10)
   end

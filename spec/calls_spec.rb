@@ -530,7 +530,7 @@ RSpec.describe "Tracing calls" do
         child = fork
         work unless child
       end
-      work_node = data[:tree].find(/work/).first
+      work_node = data[:tree].find("Object#work").first
       sum = data[:aggregated_samples].sum { |_, weight| weight }
       facts = { called: work_node.called, cpu: work_node.cpu, sum:, duration: data[:duration_ns] }
       unless child

@@ -407,7 +407,7 @@ RSpec.describe "the control socket" do
       end
       data = traced.call("wall,object")
       bake = data[:tree].find("Baker#bake").first
-      objects = bake.allocated.find { |one| one.class_name == "Object" } || data[:tree].allocated.find { |one| one.class_name == "Object" }
+      objects = data[:tree].allocated.find { |one| one.class_name == "Object" }
       expect(objects.line).to eq(4)
       expect(objects.objects).to be_between((bake.called - 1) * 10, (bake.called + 1) * 10)
       expect(bake.called).to be > 10

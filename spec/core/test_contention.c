@@ -74,7 +74,7 @@ typedef struct counted {
 static counted count(uint64_t (*next_ns)(uint64_t *random), unsigned events, uint64_t *true_ns)
 {
     rpp_location stack = {100, 1};
-    rpp_rests rests = {.cpu_ns = {0}};
+    rpp_rests rests = {{0}, {0}};
     rpp_time_account account = {0};
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     uint64_t random = 7;

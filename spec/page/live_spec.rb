@@ -139,7 +139,7 @@ RSpec.describe "rperf-push live" do
       until_recorded(program)
       burnt = burn_until_shown("what was burnt", program, method: "first")
       burnt = burn_until_shown("more of it", program, method: "first", burnt:)
-      expect(total("Worker#first")).to be < burnt * 1.3
+      expect(total("Worker#first")).to be < burnt * 1.2
 
       browser.click("#pause")
       meanwhile = Array.new(5) { burn(program, "second") }.sum
@@ -183,7 +183,7 @@ RSpec.describe "rperf-push live" do
       until_recorded(named, one)
       expect(browser.run("document.title")).to include("shop, process #{named.pid}, #{one.pid}, live")
       burnt = burn_until_shown("what both burnt", named, one, method: "first")
-      expect(total("Worker#first")).to be < burnt * 1.3 # nobody is followed twice
+      expect(total("Worker#first")).to be < burnt * 1.2 # nobody is followed twice
     end
   end
 

@@ -171,8 +171,9 @@ RSpec.describe "Lulls", :measures do
       end
     RUBY
     expect(program.log).to eq("")
-    burnt = program.cpu { |sample| sample.in?("Object#burn") && sample.state == :running } # what the storm burnt off the GVL goes to any draw there
-    expect(burnt).to be_within(program.truth["burn"] * 0.05).of(program.truth["burn"])
+    # So small a budget stretches the period. What has less than ten of the longest in a window shares a pool, with the storm's time in it.
+    burnt = program.cpu { |sample| sample.in?("Object#burn") }
+    expect(burnt).to be_between(program.truth["burn"] * 0.95, program.truth["ruby_cpu"] * 1.03)
   end
 
   it "end for whoever wants to know" do

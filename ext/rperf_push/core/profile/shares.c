@@ -7,6 +7,8 @@
 
 /* Chance does not explain a larger ratio of sum and draws. Then the draws were not random, and count only up to this ratio. */
 #define FURTHEST 5u
+/* Draws are worth at most so many times their weight, so that the first after a lull do not get all of it. */
+#define MOST_WORTH 20u
 
 #define RAN RPP_STATE_COUNT /* the line of wall time that was CPU time */
 
@@ -79,7 +81,7 @@ static uint64_t worth_of(uint64_t drawn, int64_t rest, const rpp_sharing *how)
 {
     uint64_t chance = RPP_SHARES_OWN * how->period_ns;
     if (rest <= (int64_t)chance) return drawn;
-    uint64_t counts = (uint64_t)rest < FURTHEST * chance ? (uint64_t)rest : FURTHEST * chance;
+    uint64_t most = MOST_WORTH * chance, counts = (uint64_t)rest < most ? (uint64_t)rest : most;
     return scale_unbounded(drawn, counts, chance);
 }
 

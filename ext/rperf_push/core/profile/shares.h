@@ -11,9 +11,9 @@
  *             otherwise threads that happen to be drawn would weigh less than those that are not. Wall time always stays with its
  *             thread, so no thread shows more of it than passed.
  *   rest      what pools of few periods keep for later windows, positive or negative. The true weight of a tick is unknown there: each
- *             tick keeps the weight of its draw, and the difference is kept as the rest. Chance explains RPP_SHARES_OWN periods of it.
- *             If there is more, ticks are missing (docs/numbers.md), and draws are worth as often their weight as the rest is as often
- *             that much. The worth depends on earlier windows only: so it is the same for all that may be drawn now.
+ *             tick keeps the weight of its draw, and the difference is kept as the rest. Chance explains RPP_SHARES_OWN periods of
+ *             it. If the rest is twice that, ticks are missing (docs/numbers.md), and a draw is worth twice its weight; and so on. The
+ *             worth depends on earlier windows only, so it is the same for all that may be drawn now.
  *   stand-in  the row of a thread's time in a state that no draw found: at another stack of the thread in this window.
  *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular thread if draws
  *             weighed more than their threads had. If there were no draws, as in a lull, it stays with its thread, without a stack.
