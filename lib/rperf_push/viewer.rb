@@ -2,6 +2,7 @@
 
 require "monitor"
 require_relative "../rperf_push"
+require_relative "local_development"
 require_relative "merge"
 require_relative "page_app"
 require_relative "side_session"
@@ -18,13 +19,8 @@ module RperfPush
   #   RperfPush::Viewer.instance.take_snapshot!
   class Viewer
     FREQUENCY = 99
-    ADVICE = <<~TEXT
-      RperfPush::Viewer shows nothing in production until the application says who may look:
-
-        use RperfPush::Viewer, allow: ->(env) { ... }   # true for whom it is for
-
-      docs/viewer.md shows it with the authentication of Rails.
-    TEXT
+    CLOSED = "RperfPush::Viewer shows nothing here until it is given allow: ->(env) { ... }, which is true for those who may look: " \
+             "see docs/viewer.md\n"
 
     class << self
       # @return [Viewer, nil] the newest; it alone profiles
@@ -33,7 +29,7 @@ module RperfPush
 
     # @param path [String] below which the page is; "" when it is mounted
     # @param max_snapshots [Integer] the oldest goes
-    # @param allow [#call, nil] with Rack's env: who may look; needed in production
+    # @param allow [#call, nil] with Rack's env: who may look; nil: requests of this machine, in development and test
     def initialize(app, path: "/rperf-push", max_snapshots: 24, allow: nil)
       raise ArgumentError, "path must begin with / and not end with it, got #{path.inspect}" unless path.match?(%r{\A(?:/[^/?#]+)*\z})
       raise ArgumentError, "max_snapshots must be positive, got #{max_snapshots.inspect}" unless max_snapshots.positive?
@@ -52,7 +48,7 @@ module RperfPush
     def call(env)
       rest = below(env["PATH_INFO"].to_s)
       return @app ? @app.call(env) : text(404, "not here\n") unless rest
-      return text(403, ADVICE) if @allow.nil? && production?
+      return text(403, CLOSED) unless @allow || LocalDevelopment.request?(env)
       return text(403, "not for you\n") unless @allow.nil? || @allow.call(env)
 
       @page.call(env.merge("SCRIPT_NAME" => "#{env["SCRIPT_NAME"]}#{@path}", "PATH_INFO" => rest))
@@ -132,11 +128,6 @@ module RperfPush
       return unless path == @path || path.start_with?("#{@path}/")
 
       path.delete_prefix(@path)
-    end
-
-    def production?
-      rails = ::Rails.env.to_s if defined?(::Rails) && ::Rails.respond_to?(:env)
-      [rails, ENV.fetch("RAILS_ENV", nil), ENV.fetch("RACK_ENV", nil)].include?("production")
     end
 
     def text(status, body) = [status, { "content-type" => "text/plain; charset=utf-8", "content-length" => body.bytesize.to_s }, [body]]

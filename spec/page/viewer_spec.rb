@@ -19,7 +19,7 @@ RSpec.describe "RperfPush::Viewer" do
         RperfPush::Values.sums(data) { |set| set[:part] }.reject { |_, sum| sum.zero? }.keys.compact.sort
       end
     end
-    viewer = RperfPush::Viewer.new(nil)
+    viewer = RperfPush::Viewer.new(nil, allow: ->(_) { true })
   RUBY
 
   def answers(code)
@@ -70,9 +70,9 @@ RSpec.describe "RperfPush::Viewer" do
   describe "as middleware" do
     let(:app) { ->(env) { [200, {}, ["the application at #{env["PATH_INFO"]}"]] } }
     let(:data) { { mode: :cpu, aggregated_samples: [[[["a.rb", "A#b", 1]], 1_000_000, 1, 0]], label_sets: [{}] } }
-    let(:variables) { %w[RAILS_ENV RACK_ENV].to_h { |name| [name, ENV.fetch(name, nil)] } }
+    let(:variables) { RperfPush::LocalDevelopment::VARIABLES.to_h { |name| [name, ENV.fetch(name, nil)] } }
 
-    before { variables && %w[RAILS_ENV RACK_ENV].each { |name| ENV.delete(name) } }
+    before { ENV.update(variables.to_h { |name, _| [name, (name == "RACK_ENV" ? "development" : nil)] }) }
 
     after do
       ENV.update(variables)
@@ -80,7 +80,15 @@ RSpec.describe "RperfPush::Viewer" do
       RperfPush::Viewer.instance = nil
     end
 
-    def get(viewer, path, **env) = Rack::MockRequest.new(viewer).get(path, env)
+    def get(viewer, path, **env) = Rack::MockRequest.new(viewer).get(path, { "HTTP_HOST" => "localhost:3000", "REMOTE_ADDR" => "127.0.0.1", **env })
+
+    # Whether a stranger is refused, who is told what to do in one line.
+    def refused(env = {}, variables = {})
+      ENV.update(variables)
+      answer = get(RperfPush::Viewer.new(app), "/rperf-push/profiles.json", **env)
+      expect(answer.body).to match(/\A.*allow: ->\(env\).*docs.viewer.md\n\z/) if answer.status == 403
+      answer.status == 403
+    end
 
     it "is below its path, and hands on the rest" do
       viewer = RperfPush::Viewer.new(app)
@@ -100,12 +108,32 @@ RSpec.describe "RperfPush::Viewer" do
       expect([get(viewer, "/files/2").status, get(viewer, "/source?path=#{__FILE__}").status]).to eq([404, 404])
     end
 
-    it "shows nothing in production until it is told who may look" do
+    it "shows itself to requests of the same machine, in development and test" do
+      ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"].each { |address| expect(refused({ "REMOTE_ADDR" => address })).to be(false), address }
+      ["localhost", "shop.localhost:80", "127.0.0.1:9292", "[::1]:9292"].each { |host| expect(refused({ "HTTP_HOST" => host })).to be(false), host }
+      expect(refused({}, { "RAILS_ENV" => "test", "RACK_ENV" => "development" })).to be(false)
+    end
+
+    [{ "RACK_ENV" => nil }, { "RACK_ENV" => "" }, { "RACK_ENV" => "production" }, { "RACK_ENV" => "staging" }, { "RACK_ENV" => "prod" }, { "RACK_ENV" => "Development" },
+     { "RAILS_ENV" => "staging" }, { "APP_ENV" => "production" }, { "HANAMI_ENV" => "production" }].each do |variables|
+      it "shows nothing with #{variables}, until it is told who may look" do
+        expect(refused({}, variables)).to be(true)
+      end
+    end
+
+    [{ "REMOTE_ADDR" => "203.0.113.9" }, { "REMOTE_ADDR" => "::ffff:203.0.113.9" }, { "REMOTE_ADDR" => "127.0.0.1.example.com" }, { "REMOTE_ADDR" => nil }, { "HTTP_X_FORWARDED_FOR" => "127.0.0.1" },
+     { "HTTP_FORWARDED" => "for=127.0.0.1" }, { "HTTP_X_REAL_IP" => "127.0.0.1" }, { "HTTP_VIA" => "1.1 proxy" }, { "HTTP_X_FORWARDED_HOST" => "shop.example.com" },
+     { "HTTP_TRUE_CLIENT_IP" => "127.0.0.1" }, { "HTTP_CF_CONNECTING_IP" => "127.0.0.1" }, { "SERVER_PROTOCOL" => "HTTP/1.0" }, { "HTTP_HOST" => "localhost.example.com" },
+     { "HTTP_HOST" => "rebound.example.com" }, { "HTTP_HOST" => nil }].each do |env|
+      it "shows nothing to a request with #{env}" do
+        expect(refused(env)).to be(true)
+      end
+    end
+
+    it "lets `allow:` alone decide" do
       ENV["RACK_ENV"] = "production"
-      closed = get(RperfPush::Viewer.new(app), "/rperf-push/profiles.json")
-      expect([closed.status, closed.body]).to match([403, /allow: ->\(env\)/])
       viewer = RperfPush::Viewer.new(app, allow: ->(env) { env["user"] == "admin" })
-      expect(%w[admin guest].map { |user| get(viewer, "/rperf-push/", "user" => user).status }).to eq([200, 403])
+      expect(%w[admin guest].map { |user| get(viewer, "/rperf-push/", "user" => user, "REMOTE_ADDR" => "203.0.113.9").status }).to eq([200, 403])
     end
   end
 
