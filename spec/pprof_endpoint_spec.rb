@@ -16,6 +16,7 @@ RSpec.describe "RperfPush::PprofEndpoint" do
       Thread.new { loop { RperfPush.label(tenant: "acme") { burn } } }
       Thread.new { snooze }
       map("/debug/pprof") { run RperfPush::PprofEndpoint.new(max_seconds: 30, max_callers: 2) }
+      map("/told") { run RperfPush::PprofEndpoint.new(cmdline: true) }
       map("/own") do
         run lambda { |env|
           done = env["PATH_INFO"] == "/start" ? RperfPush.start : RperfPush.stop[:aggregated_samples]
@@ -61,7 +62,14 @@ RSpec.describe "RperfPush::PprofEndpoint" do
   it "says what there is" do
     expect(get("/debug/pprof/").body).to include("profile?seconds=N")
     expect(get("/debug/pprof/heap").code).to eq("404")
-    expect(get("/debug/pprof/cmdline").body).to include("puma")
+  end
+
+  it "shows the command line, in which secrets may stand, only where it was told to" do
+    expect([get("/debug/pprof/cmdline").code, get("/debug/pprof/cmdline").body]).to eq(["404", "cmdline is off: PprofEndpoint.new(cmdline: true) shows the command line\n"])
+    expect(get("/debug/pprof/").body.scan(/^\w+/)).to eq(%w[profile symbol])
+    expect(get("/debug/pprof/nothing").body).to eq("there is no \"nothing\": profile, symbol\n")
+    expect(get("/told/cmdline").body).to include("puma")
+    expect(get("/told/").body).to include("cmdline             the program's command line")
   end
 
   it "answers with what was sampled meanwhile: CPU and wall time, all threads, labels" do

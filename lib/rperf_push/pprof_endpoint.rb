@@ -16,11 +16,11 @@ module RperfPush
     SECONDS = 30 # when a request does not say, as Go has it
     HEADERS = { "content-type" => "text/plain; charset=utf-8", "x-content-type-options" => "nosniff", "cache-control" => "no-store" }.freeze
     PROFILE = HEADERS.merge("content-type" => "application/octet-stream", "content-disposition" => 'attachment; filename="profile"').freeze
-    INDEX = <<~TEXT
-      profile?seconds=N   CPU and wall time of all threads in the N seconds from now on, as pprof
-      cmdline             the program's command line
-      symbol              for go tool pprof, which asks: names are in the profile already
-    TEXT
+    PAGES = {
+      "profile?seconds=N" => "CPU and wall time of all threads in the N seconds from now on, as pprof",
+      "cmdline" => "the program's command line",
+      "symbol" => "for go tool pprof, which asks: names are in the profile already"
+    }.freeze
 
     # What to tell a caller, with an HTTP status.
     class Refusal < StandardError
@@ -36,7 +36,8 @@ module RperfPush
     # @param max_callers [Integer] at a time: each of them holds a thread of the server while it waits
     # @param frequency [Integer] Hz
     # @param mode [Symbol, Array<Symbol>] as {RperfPush.start} has it
-    def initialize(max_seconds: 60, max_callers: 2, frequency: 99, mode: %i[cpu wall])
+    # @param cmdline [Boolean] whether `cmdline` answers with the command line, in which secrets may stand
+    def initialize(max_seconds: 60, max_callers: 2, frequency: 99, mode: %i[cpu wall], cmdline: false)
       unless [max_seconds, max_callers].all? { |limit| limit.is_a?(Numeric) && limit.positive? }
         raise ArgumentError, "max_seconds and max_callers must be above 0, got #{max_seconds.inspect} and #{max_callers.inspect}"
       end
@@ -44,6 +45,7 @@ module RperfPush
       @max_seconds = max_seconds
       @max_callers = max_callers
       @options = { frequency:, mode: }
+      @pages = cmdline ? PAGES : PAGES.except("cmdline")
       @lock = Mutex.new
       @callers = 0
     end
@@ -61,12 +63,20 @@ module RperfPush
 
     def answer(env, path)
       case path
-      when "" then [200, HEADERS, [INDEX]]
+      when "" then text(@pages.map { |page, what| format("%-20s%s\n", page, what) }.join)
       when "profile" then profile(env)
-      when "cmdline" then [200, HEADERS, [[$PROGRAM_NAME, *ARGV].join("\0")]]
-      when "symbol" then [200, HEADERS, ["num_symbols: 0\n"]]
-      else [404, HEADERS, ["there is no #{path[0, 50].inspect}: profile, cmdline, symbol\n"]]
+      when "symbol" then text("num_symbols: 0\n")
+      when "cmdline" then command_line
+      else raise Refusal.new(404, "there is no #{path[0, 50].inspect}: #{@pages.keys.map { |page| page[/\w+/] }.join(", ")}")
       end
+    end
+
+    def text(body) = [200, HEADERS, [body]]
+
+    def command_line
+      raise Refusal.new(404, "cmdline is off: PprofEndpoint.new(cmdline: true) shows the command line") unless @pages.key?("cmdline")
+
+      text([$PROGRAM_NAME, *ARGV].join("\0"))
     end
 
     def profile(env)
