@@ -7,6 +7,7 @@ require_relative "../rperf_push"
 require_relative "control_client"
 require_relative "live_audience"
 require_relative "live_trace"
+require_relative "named_sources"
 
 module RperfPush
   # What running processes do, for pages that ask again and again. Each process records for us; its windows, each with what is new since the
@@ -25,6 +26,8 @@ module RperfPush
 
     # @return [LiveAudience]
     attr_reader :audience
+    # @return [NamedSources] what the windows have named until now
+    attr_reader :sources
 
     # @param trace [Boolean] each call of the processes, while a page is open
     # @param ended [Proc, nil] is told the pid of a process that has ended, and why
@@ -34,6 +37,7 @@ module RperfPush
       @ended = ended
       @request = trace ? request : { gzip: 0, **request } # we compress, so that the process need not
       @audience = LiveAudience.new
+      @sources = NamedSources.new
       @windows = []
       @bytes = 0
       @next = 1
@@ -71,7 +75,7 @@ module RperfPush
     def hear(client, one)
       @trace ? trace(client, one) : record(client, one)
       tell(one, "ended", "its session has ended")
-    rescue ControlClient::Refused, SystemCallError => e
+    rescue ControlClient::Refused, FormatError, SystemCallError => e
       tell(one, "ended", e.message)
       @ended&.call(one.pid, e.message)
     end
@@ -98,6 +102,7 @@ module RperfPush
 
     def add(one, bytes)
       now = now_ms
+      @sources.learn(bytes, "a window")
       bytes = Zlib.gzip(bytes, level: Zlib::BEST_SPEED) unless bytes.start_with?(GZIP)
       @lock.synchronize do
         one.seen_ms = now

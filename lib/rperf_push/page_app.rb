@@ -3,6 +3,7 @@
 require "cgi/escape"
 require "uri"
 require_relative "formats"
+require_relative "named_sources"
 require_relative "page"
 require_relative "source_files"
 
@@ -17,9 +18,9 @@ module RperfPush
     LIVE = %w[updates here gone].freeze
 
     # @param entries [#call] the Page::Entry of now
-    # @param source [Boolean] source files may be read: for whoever looks at files of their own only
+    # @param source [NamedSources, nil] the source files that may be read; nil: none
     # @param live [Hash, nil] `feed`: a LiveFeed, `interval_ms`, how often it is asked, and `trace`, whether it is of calls
-    def initialize(title, entries, state: nil, source: false, live: nil)
+    def initialize(title, entries, state: nil, source: nil, live: nil)
       @title = title
       @entries = entries
       @state = state
@@ -58,12 +59,16 @@ module RperfPush
       return live(name, query) if @live && LIVE.include?(name)
 
       if name == "source"
-        text = @source && SourceFiles.read(URI.decode_www_form(query).to_h["path"].to_s)
-        [200, "text/plain; charset=utf-8", text] if text
+        source(URI.decode_www_form(query).to_h["path"].to_s)
       elsif (index = name[%r{\Afiles/(\d{1,6})\z}, 1])
         entry = @entries.call[index.to_i]
         [200, "application/octet-stream", entry.bytes.call] if entry
       end
+    end
+
+    def source(path)
+      text = SourceFiles.read(path) if @source&.include?(path)
+      [200, "text/plain; charset=utf-8", text] if text
     end
 
     # What a page says of itself, and what it asks for.
@@ -75,7 +80,7 @@ module RperfPush
       [200, "application/octet-stream", feed.answer(since)]
     end
 
-    def manifest = Page.manifest(@title, @entries.call, state: @state, source: @source, live: @live&.slice(:interval_ms, :trace))
+    def manifest = Page.manifest(@title, @entries.call, state: @state, source: !@source.nil?, live: @live&.slice(:interval_ms, :trace))
     def answer(status, type, body) = [status, { **HEADERS, "content-type" => type, "content-length" => body.bytesize.to_s }, [body]]
   end
 end

@@ -31,6 +31,8 @@ RSpec.describe "rperf-push view" do
       expect(JSON.parse(Net::HTTP.get(uri + "profiles.json"))).to eq("title" => "p.json.gz", "files" => [{ "name" => "p.json.gz", "url" => "files/0" }], "source" => true)
       expect(Net::HTTP.get(uri + "files/0")).to eq(File.binread(@path))
       expect(Net::HTTP.get(uri + "source?path=#{tmpdir}/code.rb")).to include("source_of_b")
+      File.write("#{tmpdir}/other.rb", "SECRET = 1", perm: 0o600)
+      expect(Net::HTTP.get_response(uri + "source?path=#{tmpdir}/other.rb").code).to eq("404")
       expect(%w[/ /profiles.json /x/files/0].map { |path| Net::HTTP.get_response(uri + path).code }).to eq(%w[403 403 403])
       expect(["files/1", "nothing", "source?path=/etc/passwd", "../#{File.basename(__FILE__)}"].map { |path| Net::HTTP.get_response(uri + path).code.to_i }).to all(be_between(403, 404))
       expect(Net::HTTP.post(uri, "").code).to eq("405")
@@ -71,7 +73,7 @@ RSpec.describe "rperf-push view" do
   describe "from report and diff" do
     # A browser that writes down what it was asked for.
     def in_terminal(*arguments, browser: true)
-      File.write("#{tmpdir}/browser", "#!/bin/sh\necho \"$1\" > #{tmpdir}/asked.part && mv #{tmpdir}/asked.part #{tmpdir}/asked\n")
+      File.write("#{tmpdir}/browser", "#!/bin/sh\necho \"$@\" > #{tmpdir}/asked.part && mv #{tmpdir}/asked.part #{tmpdir}/asked\n")
       File.chmod(0o755, "#{tmpdir}/browser")
       env = { **CommandLine.silence, "BROWSER" => browser ? "#{tmpdir}/browser" : nil, "DISPLAY" => nil, "WAYLAND_DISPLAY" => nil }
       PTY.spawn(env, *command(*arguments)) do |output, _, pid|
@@ -85,13 +87,39 @@ RSpec.describe "rperf-push view" do
         in_terminal(*arguments) do |output, pid|
           url = output.gets[%r{\Ahttp://\S+/}]
           wait_until("the browser") { File.exist?("#{tmpdir}/asked") }
-          expect(File.read("#{tmpdir}/asked").chomp).to eq(url)
+          expect(File.read(File.read("#{tmpdir}/asked")[%r{\Afile://(.+)\n\z}, 1])).to include("content=\"0; url=#{url}\"")
           sides = JSON.parse(Net::HTTP.get(URI(url) + "profiles.json"))["files"].map { |file| file["side"] }
           expect(sides).to eq(arguments.first == "diff" ? %w[base target] : [nil])
           File.delete("#{tmpdir}/asked")
           Process.kill(:INT, pid)
           Process.wait(pid)
         end
+      end
+    end
+
+    it "has no token in the browser's command line: a file that only this user can read leads there, and goes" do
+      in_terminal("view", @path) do |output, pid|
+        url = output.gets[%r{\Ahttp://\S+/}]
+        wait_until("the browser") { File.exist?("#{tmpdir}/asked") }
+        asked = File.read("#{tmpdir}/asked")
+        expect(asked).not_to include(URI(url).path.delete("/"))
+        file = asked[%r{\Afile://(.+)\n\z}, 1]
+        expect([file, File.dirname(file)].map { |path| File.stat(path).then { |stat| [stat.mode & 0o777, stat.owned?] } }).to eq([[0o600, true], [0o700, true]])
+        expect(Net::HTTP.get_response(URI(url) + "/").code).to eq("403")
+        expect(File).to exist(file)
+        expect(Net::HTTP.get_response(URI(url)).code).to eq("200")
+        wait_until("the file to go") { !File.exist?(file) }
+        Process.kill(:INT, pid)
+        Process.wait(pid)
+      end
+    end
+
+    it "leaves no file where no browser has come" do
+      in_terminal("view", @path) do |_, pid|
+        wait_until("the browser") { File.exist?("#{tmpdir}/asked") }
+        Process.kill(:TERM, pid)
+        Process.wait(pid)
+        expect(File).not_to exist(File.read("#{tmpdir}/asked")[%r{\Afile://(.+)\n\z}, 1])
       end
     end
 

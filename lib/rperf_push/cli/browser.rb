@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "redirect"
+
 module RperfPush
   module CLI
     # The browser of the user at the terminal: none over ssh, in a container, in CI.
@@ -16,11 +18,16 @@ module RperfPush
       end
 
       # Without waiting for it.
+      #
+      # @return [Redirect, nil] to be deleted; nil: there is no browser
       def open(url)
         program = command or return
-        Process.detach(Process.spawn(program, url, in: File::NULL, out: File::NULL, err: File::NULL, pgroup: true))
+        redirect = Redirect.new(url)
+        Process.detach(Process.spawn(program, redirect.url, in: File::NULL, out: File::NULL, err: File::NULL, pgroup: true))
+        redirect
       rescue SystemCallError => e
         $stderr.puts "rperf-push: #{program}: #{CLI.reason(e)}"
+        redirect
       end
 
       def program?(name, env)

@@ -34,7 +34,7 @@ module RperfPush
 
       def app(pids, interval_ms)
         state = trace? ? TRACE_STATE : STATE
-        PageApp.new(title(pids), -> { [] }, state:, source: true, live: { feed: @feed, interval_ms:, trace: trace? })
+        PageApp.new(title(pids), -> { [] }, state:, source: @feed.sources, live: { feed: @feed, interval_ms:, trace: trace? })
       end
 
       def check(pids)

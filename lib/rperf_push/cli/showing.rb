@@ -23,15 +23,22 @@ module RperfPush
       def self.serve(command, app, options)
         host, port = place(command, options)
         Page.read("index.html")
-        server = PageServer.new(app, host:, port:)
-        puts "#{server.url}  (Ctrl-C ends it)"
-        $stdout.flush
-        Browser.open(server.url)
-        server.run
+        serve_at(host, port, app)
       rescue Page::Missing => e
         raise Mistake, "#{command}: #{e.message}"
       rescue SystemCallError, SocketError => e
         raise Mistake, "#{command}: #{host}:#{port}: #{e.is_a?(SystemCallError) ? CLI.reason(e) : e.message}"
+      end
+
+      def self.serve_at(host, port, app)
+        redirect = nil
+        server = PageServer.new(->(env) { app.call(env).tap { redirect&.delete } }, host:, port:)
+        puts "#{server.url}  (Ctrl-C ends it)"
+        $stdout.flush
+        redirect = Browser.open(server.url)
+        server.run
+      ensure
+        redirect&.delete
       end
 
       def self.place(command, options)
@@ -40,7 +47,7 @@ module RperfPush
 
         [options[:host] || "127.0.0.1", port]
       end
-      private_class_method :place
+      private_class_method :serve_at, :place
 
       # @param sides [Hash{String, nil => Array<String>}] paths: under "base" and "target", or under nil
       def initialize(command, sides, absolute: false)
@@ -52,7 +59,7 @@ module RperfPush
 
       # As Showing.serve.
       def serve(options)
-        self.class.serve(@command, PageApp.new(@title, -> { @entries }, state: @state, source: true), options)
+        self.class.serve(@command, PageApp.new(@title, -> { @entries }, state: @state, source: NamedSources.new(@entries)), options)
       end
 
       # @return [String]
