@@ -17,26 +17,33 @@ static struct {
     sigjmp_buf back;
 } work_under_way;
 
-static const struct sigaction *action_before(int number)
+static size_t place_of(int number)
 {
-    for (size_t i = 0; i < SIGNALS; i++) {
-        if (signals[i] == number) return &before[i];
-    }
-    return NULL;
+    return number == signals[0] ? 0 : 1;
 }
 
-/* Acts as if this handler did not exist. Without a previous handler, the instruction runs again and ends the process. */
+/* With SA_RESETHAND the kernel forgets a handler before it calls it: a crash reporter that returns relies on the second fault to
+ * end the process. */
+static bool is_default(size_t i)
+{
+    static atomic_bool is_reset[SIGNALS];
+    if (before[i].sa_handler == SIG_DFL || before[i].sa_handler == SIG_IGN) return true;
+    return before[i].sa_flags & (int)SA_RESETHAND && atomic_exchange(&is_reset[i], true);
+}
+
+/* Acts as the kernel would if this handler did not exist. */
 static void hand_on(int number, siginfo_t *info, void *context)
 {
-    const struct sigaction *action = action_before(number);
-    if (action->sa_flags & SA_SIGINFO) {
-        action->sa_sigaction(number, info, context);
-    } else if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
-        signal(number, SIG_DFL);
-        /* A signal sent by a process does not come a second time by itself. */
-        if (info->si_code <= 0) raise(number);
+    size_t i = place_of(number);
+    bool is_sent = info->si_code <= 0;                      /* by a process */
+    if (is_sent && before[i].sa_handler == SIG_IGN) return; /* a fault is never ignored */
+    if (is_default(i)) {
+        signal(number, SIG_DFL);    /* the instruction runs again and ends the process ... */
+        if (is_sent) raise(number); /* ... but a signal that was sent does not come again by itself */
+    } else if (before[i].sa_flags & SA_SIGINFO) {
+        before[i].sa_sigaction(number, info, context);
     } else {
-        action->sa_handler(number);
+        before[i].sa_handler(number);
     }
 }
 
@@ -53,12 +60,12 @@ static void on_fault(int number, siginfo_t *info, void *context)
     siglongjmp(work_under_way.back, 1);
 }
 
-/* Keeps the mask and flags of the previous handler, so that it runs as it expects. */
+/* Keeps the mask and flags of the previous handler, so that it runs as it expects. SA_RESETHAND would uninstall this handler. */
 static bool install(size_t i)
 {
     if (sigaction(signals[i], NULL, &before[i]) != 0) return false;
     struct sigaction action = before[i];
-    action.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+    action.sa_flags |= SA_SIGINFO;
     action.sa_flags &= ~(int)SA_RESETHAND;
     action.sa_sigaction = on_fault;
     return sigaction(signals[i], &action, NULL) == 0;
