@@ -216,10 +216,12 @@ module RperfPush
 
     # Reads a file of {save}, of rperf, or a pprof or collapsed one of any producer: what is in it decides, not its name.
     #
+    # @param max_bytes [Integer] a file with more bytes, uncompressed, is refused, and one whose content would take more than six
+    #   times as much memory
     # @return [Hash] as {stop} returns it
     # @raise [FormatError] with the file's name and what is wrong
-    def load(path)
-      Formats.load(path.to_s)
+    def load(path, max_bytes: Limit::BYTES)
+      Formats.load(path.to_s, Limit.new(max_bytes))
     end
 
     # What a JSON file begins with, of {save} or of rperf since 0.10. No more than that is read, however large the file is.

@@ -240,12 +240,17 @@ static VALUE native_encode_pprof(VALUE self, VALUE request)
 
 /* --- decoding --- */
 
+/* Bytes that Ruby takes for a text beside its characters, for a set of labels, and for each label in it. */
+enum { COST_STRING = 48, COST_SET = 320, COST_LABEL = 96 };
+
 typedef struct decoding {
     VALUE bytes;
     rpp_pprof_decoder *decoder;
     const rpp_pprof_head *head;
     VALUE texts, frames, samples, columns, label_sets, set_ids, lines;
     VALUE *stack; /* RPP_PPROF_READ_MAX_DEPTH; all of them are in `frames` */
+    size_t max_memory;
+    rpp_status status;
     int failed;
 } decoding;
 
@@ -257,18 +262,24 @@ static VALUE end_decoding(VALUE argument)
     return Qnil;
 }
 
-static VALUE text_of(const decoding *d, uint32_t place)
+static void spend(decoding *d, size_t bytes)
+{
+    if (d->status == RPP_OK) d->status = rpp_pprof_decoder_spend(d->decoder, bytes);
+}
+
+static VALUE text_of(decoding *d, uint32_t place)
 {
     VALUE known = rb_ary_entry(d->texts, place);
     if (!NIL_P(known)) return known;
     rpp_pprof_text text = d->head->texts[place];
+    spend(d, COST_STRING + text.length);
     VALUE string = rb_utf8_str_new(text.bytes, (long)text.length), scrubbed = rb_str_scrub(string, Qnil);
     if (NIL_P(scrubbed)) scrubbed = string;
     rb_ary_store(d->texts, place, rb_str_freeze(scrubbed));
     return scrubbed;
 }
 
-static VALUE frame_of(const decoding *d, const rpp_pprof_frame *frame)
+static VALUE frame_of(decoding *d, const rpp_pprof_frame *frame)
 {
     VALUE name = frame->name ? text_of(d, frame->name) : rb_sprintf("0x%" PRIx64, frame->address);
     VALUE parts[] = {text_of(d, frame->path), name, LL2NUM(frame->line)};
@@ -281,7 +292,9 @@ static void build_frames(decoding *d)
     for (size_t i = 0; i < d->head->frame_count; i++) {
         if (d->head->frames[i].line) d->lines = Qtrue;
     }
-    for (size_t i = 0; i < d->head->frame_count; i++) rb_ary_push(d->frames, frame_of(d, &d->head->frames[i]));
+    for (size_t i = 0; i < d->head->frame_count && d->status == RPP_OK; i++) {
+        rb_ary_push(d->frames, frame_of(d, &d->head->frames[i]));
+    }
 }
 
 static bool is_thread_seq(const decoding *d, const rpp_pprof_read_label *label)
@@ -291,7 +304,7 @@ static bool is_thread_seq(const decoding *d, const rpp_pprof_read_label *label)
 }
 
 /* A text, a number, or [number, unit]. */
-static VALUE value_of(const decoding *d, const rpp_pprof_read_label *label)
+static VALUE value_of(decoding *d, const rpp_pprof_read_label *label)
 {
     if (label->str) return text_of(d, label->str);
     VALUE number = LL2NUM(label->number);
@@ -299,12 +312,13 @@ static VALUE value_of(const decoding *d, const rpp_pprof_read_label *label)
 }
 
 /* Equal lists of labels are one set, found by the bytes of the list. */
-static VALUE set_id_of(const decoding *d, const rpp_pprof_read_label *labels, size_t count)
+static VALUE set_id_of(decoding *d, const rpp_pprof_read_label *labels, size_t count)
 {
     if (!count) return INT2FIX(0);
     VALUE key = rb_str_new((const char *)labels, (long)(count * sizeof *labels)),
           known = rb_hash_lookup(d->set_ids, key);
     if (!NIL_P(known)) return known;
+    spend(d, COST_SET + count * COST_LABEL);
     VALUE set = rb_hash_new(), id = LONG2NUM(RARRAY_LEN(d->label_sets));
     for (size_t i = 0; i < count; i++) {
         rb_hash_aset(set, rb_str_intern(text_of(d, labels[i].key)), value_of(d, &labels[i]));
@@ -315,14 +329,14 @@ static VALUE set_id_of(const decoding *d, const rpp_pprof_read_label *labels, si
 }
 
 typedef struct adding {
-    const decoding *decoding;
+    decoding *decoding;
     const rpp_pprof_read_sample *sample;
 } adding;
 
 static VALUE add_sample(VALUE argument)
 {
     const adding *a = (const adding *)argument;
-    const decoding *d = a->decoding;
+    decoding *d = a->decoding;
     const rpp_pprof_read_sample *s = a->sample;
     rpp_pprof_read_label labels[RPP_PPROF_READ_MAX_LABELS];
     size_t label_count = 0;
@@ -346,10 +360,10 @@ static void take_sample(const rpp_pprof_read_sample *sample, void *context)
 {
     decoding *d = context;
     adding a = {d, sample};
-    if (!d->failed) rb_protect(add_sample, (VALUE)&a, &d->failed);
+    if (d->status == RPP_OK && !d->failed) rb_protect(add_sample, (VALUE)&a, &d->failed);
 }
 
-static VALUE types_of(const decoding *d)
+static VALUE types_of(decoding *d)
 {
     VALUE types = rb_ary_new();
     for (size_t i = 0; i < d->head->type_count; i++) {
@@ -365,15 +379,19 @@ static VALUE decode(VALUE argument)
     decoding *d = (decoding *)argument;
     VALUE result = rb_hash_new(), comments = rb_ary_new();
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(d->bytes);
-    check(rpp_pprof_decoder_new(bytes, (size_t)RSTRING_LEN(d->bytes), &d->decoder), "pprof");
+    d->status = rpp_pprof_decoder_new(bytes, (size_t)RSTRING_LEN(d->bytes), d->max_memory, &d->decoder);
+    if (d->status == RPP_NO_MEMORY) return Qnil;
+    check(d->status, "pprof");
     const rpp_pprof_head *head = d->head = rpp_pprof_decoder_head(d->decoder);
     d->stack = rpp_malloc(RPP_PPROF_READ_MAX_DEPTH * sizeof *d->stack);
     if (!d->stack) rb_memerror();
     build_frames(d);
     rb_ary_push(d->label_sets, rb_hash_new());
     rb_rpp_put(result, "types", types_of(d));
-    check(rpp_pprof_decoder_each_sample(d->decoder, take_sample, d), "pprof");
+    rpp_status status = rpp_pprof_decoder_each_sample(d->decoder, take_sample, d);
     if (d->failed) rb_jump_tag(d->failed);
+    if (status == RPP_NO_MEMORY || d->status == RPP_NO_MEMORY) return Qnil;
+    check(status, "pprof");
     for (size_t i = 0; i < head->comment_count; i++) rb_ary_push(comments, text_of(d, head->comments[i]));
     rb_rpp_put(result, "samples", d->samples);
     rb_rpp_put(result, "frames", d->frames);
@@ -389,10 +407,12 @@ static VALUE decode(VALUE argument)
     return result;
 }
 
-/* Decodes uncompressed bytes; the samples' weights are the first column. Raises ArgumentError if they are no pprof. */
-static VALUE native_decode_pprof(VALUE self, VALUE bytes)
+/* Decodes uncompressed bytes; the samples' weights are the first column. Raises ArgumentError if they are no pprof. Returns
+ * nil if the result would take more than max_memory bytes; max_memory nil: any number. */
+static VALUE native_decode_pprof(VALUE self, VALUE bytes, VALUE max_memory)
 {
     decoding d = {.bytes = rb_str_new_frozen(of_type(bytes, T_STRING)),
+                  .max_memory = NIL_P(max_memory) ? SIZE_MAX : NUM2SIZET(max_memory),
                   .texts = rb_ary_new(),
                   .frames = rb_ary_new(),
                   .samples = rb_ary_new(),
@@ -407,5 +427,5 @@ static VALUE native_decode_pprof(VALUE self, VALUE bytes)
 void rb_rpp_pprof_init(VALUE native)
 {
     rb_define_singleton_method(native, "encode_pprof", native_encode_pprof, 1);
-    rb_define_singleton_method(native, "decode_pprof", native_decode_pprof, 1);
+    rb_define_singleton_method(native, "decode_pprof", native_decode_pprof, 2);
 }

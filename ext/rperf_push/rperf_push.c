@@ -19,6 +19,7 @@
 #include "rb_custom.h"
 #include "rb_demand.h"
 #include "rb_frames.h"
+#include "rb_json_memory.h"
 #include "rb_labels.h"
 #include "rb_life.h"
 #include "rb_log.h"
@@ -90,6 +91,7 @@ void Init_rperf_push(void)
     rb_rpp_control_init(native);
     rb_rpp_tools_init(native);
     rb_rpp_pprof_init(native);
+    rb_rpp_json_memory_init(native);
     rb_rpp_sums_init(native);
     rb_rpp_tables_init(native);
     rb_rpp_sample_text_init(native);

@@ -5,6 +5,7 @@ require "zlib"
 require_relative "atomic_file"
 require_relative "formats/collapsed"
 require_relative "formats/json_file"
+require_relative "formats/limit"
 require_relative "formats/pprof"
 require_relative "formats/text"
 
@@ -25,8 +26,6 @@ module RperfPush
       /\ATotal: \S+ \(\w+\)\n/n => "a text report, from which no profile can be read",
       /\A\x04\x08/n => "a dump of Ruby, such as stackprof's; what stackprof --stackcollapse makes of it can be read"
     }.freeze
-    PIECE = 1024 * 1024
-    MAX_BYTES = 1024 * 1024 * 1024 # uncompressed
     GZIP_LEVEL = 1 # a third of the time of level 6, for a tenth more bytes
 
     module_function
@@ -54,31 +53,34 @@ module RperfPush
     #
     # @return [Hash] as {RperfPush.stop} returns it
     # @raise [FormatError]
-    def load(path)
-      decode(read(path), path)
-    end
+    def load(path, limit = Limit.new) = decode(read(path, limit), path, limit)
 
-    def decode(bytes, name)
-      raw = unpacked(bytes, name)
+    def decode(bytes, name, limit = Limit.new)
+      raw = unpacked(bytes, name, limit)
       _, reason = NO_PROFILES.find { |beginning, _| raw.byteslice(0, 100).b.match?(beginning) }
       raise FormatError, "#{name}: #{reason}" if reason
 
-      return JSONFile.decode(raw) if raw.match?(/\A\s*\{/)
-      return Collapsed.decode(raw) if Collapsed.like?(raw)
-
-      PProf.decode(raw)
+      limit.decode(bytes.bytesize) { |memory| reader(raw).decode(raw, memory:) }
     rescue ArgumentError, TypeError, RangeError => e
       raise FormatError, "#{name}: #{e.message.lines.first.to_s.chomp}"
     end
 
-    def read(path)
+    def reader(raw)
+      return JSONFile if raw.match?(/\A\s*\{/)
+
+      Collapsed.like?(raw) ? Collapsed : PProf
+    end
+
+    # @return [String] the bytes of the file
+    def read(path, limit = Limit.new)
       raise FormatError, "#{path}: is a directory" if File.directory?(path)
 
-      bytes = File.open(path, "rb") { |file| in_pieces(file, MAX_BYTES) }
-      raise FormatError, "#{path}: larger than #{mib(MAX_BYTES)} MiB" unless bytes
+      bytes = File.open(path, "rb") { |file| limit.read(file) }
       raise FormatError, "#{path}: is empty" if bytes.empty?
 
       bytes
+    rescue Limit::Exceeded => e
+      raise FormatError, "#{path}: #{e.message}"
     rescue SystemCallError => e
       raise FormatError, "#{path}: #{e.message[/\A[^@(]*/].sub(/ - .*/, "").strip}"
     end
@@ -94,29 +96,14 @@ module RperfPush
       nil
     end
 
-    def unpacked(bytes, name, max_bytes: MAX_BYTES)
+    def unpacked(bytes, name, limit = Limit.new)
       return bytes unless bytes.start_with?(GZIP)
 
-      raw = Zlib::GzipReader.wrap(StringIO.new(bytes)) { |gzip| in_pieces(gzip, max_bytes) }
-      raise FormatError, "#{name}: larger than #{mib(max_bytes)} MiB uncompressed" unless raw
-
-      raw
+      Zlib::GzipReader.wrap(StringIO.new(bytes)) { |gzip| limit.read(gzip) }
+    rescue Limit::Exceeded => e
+      raise FormatError, "#{name}: unpacked #{e.message}"
     rescue Zlib::Error => e
       raise FormatError, "#{name}: not a whole gzip file: #{e.message}"
     end
-
-    # So that a small file cannot fill the memory: neither with what it unpacks to nor, since Ruby 4.0 clears all the bytes that a
-    # reader asks for, with what it might have.
-    #
-    # @return [String, nil] nil: there are more bytes
-    def in_pieces(file, max_bytes)
-      bytes = +"".b
-      while (piece = file.read(PIECE))
-        return if (bytes << piece).bytesize > max_bytes
-      end
-      bytes
-    end
-
-    def mib(bytes) = bytes / 1024 / 1024
   end
 end

@@ -9,7 +9,9 @@ module RperfPush
     MOST = 100_000
 
     # @param entries [Array<Page::Entry>] which are read when a path is asked for
-    def initialize(entries = [])
+    # @param limit [Limit] of each profile
+    def initialize(entries = [], limit = Limit.new)
+      @limit = limit
       @unread = entries.dup
       @paths = {}
       @lock = Monitor.new
@@ -18,7 +20,7 @@ module RperfPush
     # @param bytes [String] of a profile
     # @raise [FormatError]
     def learn(bytes, name)
-      data = Formats.decode(bytes, name)
+      data = Formats.decode(bytes, name, @limit)
       @lock.synchronize { add(data) }
     end
 

@@ -39,15 +39,16 @@ module RperfPush
 
     # @param state [String, nil] what an address without a state shows, as it stands behind the #
     # @param live [Hash, nil] how often the page asks for `updates`
-    def manifest(title, entries, state: nil, source: false, live: nil)
+    # @param max_bytes [Integer, nil] how much of a file the page reads, uncompressed
+    def manifest(title, entries, state: nil, source: false, live: nil, max_bytes: nil)
       files = entries.each_with_index.map { |entry, index| { name: entry.name, url: "files/#{index}", side: entry.side }.compact }
-      { title:, files:, state:, source:, live: }.compact
+      { title:, files:, state:, source:, live:, max_bytes: }.compact
     end
 
     # All in one file, which asks nobody for anything. Data is Base64: nothing in it can be read as HTML.
     #
     # @return [String]
-    def as_one_file(title, entries, state: nil)
+    def as_one_file(title, entries, state: nil, max_bytes: nil)
       style = read("page.css")
       script = read("page.js").gsub("</script", "<\\/script").gsub("<!--", "<\\!--")
       policy = format(POLICY, digest(script), digest(style), "'none'")
@@ -55,7 +56,9 @@ module RperfPush
         .sub("<head>") { "<head><meta http-equiv=\"Content-Security-Policy\" content=\"#{policy}\" />" }
         .sub(/<link rel="stylesheet"[^>]*>/) { "<style>#{style}</style>" }
         .sub(%r{<script type="module"[^>]*></script>}, "")
-        .sub("</body>") { "#{data(manifest(title, entries, state:), entries)}<script type=\"module\">#{script}</script></body>" }
+        .sub("</body>") do
+          "#{data(manifest(title, entries, state:, max_bytes:), entries)}<script type=\"module\">#{script}</script></body>"
+        end
     end
 
     def data(manifest, entries)

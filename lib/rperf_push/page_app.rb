@@ -20,12 +20,14 @@ module RperfPush
     # @param entries [#call] the Page::Entry of now
     # @param source [NamedSources, nil] the source files that may be read; nil: none
     # @param live [Hash, nil] `feed`: a LiveFeed, `interval_ms`, how often it is asked, and `trace`, whether it is of calls
-    def initialize(title, entries, state: nil, source: nil, live: nil)
+    # @param max_bytes [Integer, nil] of a file, uncompressed; nil: what the page reads by itself
+    def initialize(title, entries, state: nil, source: nil, live: nil, max_bytes: nil)
       @title = title
       @entries = entries
       @state = state
       @source = source
       @live = live
+      @max_bytes = max_bytes
     end
 
     def call(env)
@@ -80,7 +82,11 @@ module RperfPush
       [200, "application/octet-stream", feed.answer(since)]
     end
 
-    def manifest = Page.manifest(@title, @entries.call, state: @state, source: !@source.nil?, live: @live&.slice(:interval_ms, :trace))
+    def manifest
+      live = @live&.slice(:interval_ms, :trace)
+      Page.manifest(@title, @entries.call, state: @state, source: !@source.nil?, live:, max_bytes: @max_bytes)
+    end
+
     def answer(status, type, body) = [status, { **HEADERS, "content-type" => type, "content-length" => body.bytesize.to_s }, [body]]
   end
 end

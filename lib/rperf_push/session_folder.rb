@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "formats/limit"
 require_relative "merge"
 
 module RperfPush
@@ -58,6 +59,10 @@ module RperfPush
       nil
     end
 
+    # What this user's own processes wrote is read, however much it is.
+    OWN = Limit.new(2**40)
+    private_constant :OWN
+
     attr_reader :path
 
     def initialize(path)
@@ -97,7 +102,7 @@ module RperfPush
 
     # In pprof files C functions have no path, and paths are absolute.
     def load(file, below)
-      PProf.decode(Formats.unpacked(Formats.read(file), file)) do |frame|
+      PProf.decode(Formats.unpacked(Formats.read(file, OWN), file, OWN)) do |frame|
         frame[0] = frame[0].empty? && !frame[1].start_with?("[", "(") ? "<C method>" : frame[0].delete_prefix(below)
       end
     end

@@ -69,7 +69,7 @@ RSpec.describe RperfPush::CLI do
       run_program(["bash", "-c", "source #{script}; COMP_WORDS=(#{words.join(" ")}) COMP_CWORD=#{words.size - 1}; _rperf_push; echo ${COMPREPLY[*]}"]).first.split
     end
     expect(complete.call("rperf-push", "re")).to eq(%w[record report])
-    expect(complete.call("rperf-push", "report", "--m")).to eq(%w[--method])
+    expect(complete.call("rperf-push", "report", "--me")).to eq(%w[--method])
     expect(complete.call("rperf-push", "record", "--no")).to eq(%w[--no-lines --no-inherit --no-aggregate])
     expect(rperf_push("help", "completion", "fish").to_a).to eq(["", "rperf-push: help completion: bash or zsh, got \"fish\"\n", 1])
   end

@@ -231,10 +231,20 @@ RSpec.describe "rperf-push push" do
     expect([double.crashes, double.accepted.map(&:raw)]).to eq([[], [File.binread(good)]])
   end
 
-  it "does not unpack without end" do
-    File.binwrite(path = "#{tmpdir}/bomb", Zlib.gzip("\0" * 80 * 1024 * 1024))
+  it "does not unpack without end, and says how to raise the limit" do
+    File.binwrite(path = "#{tmpdir}/bomb", Zlib.gzip("\0" * 300 * 1024 * 1024))
     ended = push(path)
-    expect([ended.status, ended.err]).to eq([1, "#{path}: larger than 64 MiB uncompressed\n"])
+    expect([ended.status, ended.err])
+      .to eq([1, "#{path}: unpacked has more than 268435456 bytes: to read it all the same, raise --max-bytes (in Ruby max_bytes:) above 268435456\n"])
+    expect(rperf_push("push", "--server", double.url, "--max-bytes", "100", file).err).to match(/: has more than 100 bytes: /)
+    expect(rperf_push("push", "--max-bytes", "0", file).to_a).to eq(["", "rperf-push: push: max_bytes must be a number of bytes above 0, got 0\n", 1])
+  end
+
+  it "reads no more fields than a profile of its size may have" do
+    texts = "\x32\x00".b * 1_000_000
+    path = file("bomb").tap { |one| File.binwrite(one, Zlib.gzip(Zlib.gunzip(File.binread(one)) + texts)) }
+    ended = rperf_push("push", "--server", double.url, "--max-bytes", (3 * 1024 * 1024).to_s, path)
+    expect([ended.status, ended.err]).to eq([1, "#{path}: has more fields than a profile of 3145728 bytes\n"])
   end
 
   it "says that a profile is too old, and does not send it" do

@@ -32,16 +32,21 @@ static void look(const rpp_pprof_read_sample *sample, void *context)
     snprintf(s->leaf, sizeof s->leaf, "%.*s", (int)name.length, name.bytes);
 }
 
-static rpp_status read_all(const void *bytes, size_t length, seen *s)
+static rpp_status read_within(size_t max_memory, const void *bytes, size_t length, seen *s)
 {
     rpp_pprof_decoder *decoder;
     *s = (seen){0};
-    rpp_status status = rpp_pprof_decoder_new(bytes, length, &decoder);
+    rpp_status status = rpp_pprof_decoder_new(bytes, length, max_memory, &decoder);
     if (status != RPP_OK) return status;
     s->head = rpp_pprof_decoder_head(decoder);
     status = rpp_pprof_decoder_each_sample(decoder, look, s);
     rpp_pprof_decoder_free(decoder);
     return status;
+}
+
+static rpp_status read_all(const void *bytes, size_t length, seen *s)
+{
+    return read_within(SIZE_MAX, bytes, length, s);
 }
 
 /* sample_type {1, 2}; sample {1: 9, 2: 5}; location 9 {line {function 7, line 3}}; function 7 {name 3}; "", cpu, ns, f. */
@@ -142,6 +147,27 @@ TEST(what_would_grow_out_of_proportion_is_refused)
     CHECK_INT(read_all(bytes, (size_t)(at - bytes), &s), RPP_LIMIT);
     CHECK(s.samples < 500);
     free(bytes);
+}
+
+/* Two bytes of a file are a text, four a sample: what they become takes much more. */
+TEST(what_would_take_more_memory_than_it_may_is_refused_before_it_is_read)
+{
+    enum { PIECES = 1000, LEAST = 160 };
+    struct {
+        const char *piece;
+        size_t length;
+    } kinds[] = {{"\x32\x00", 2}, {"\x12\x04\x08\x09\x10\x05", 6}};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        char *bytes = malloc(PIECES * kinds[kind].length + 256), *at = bytes;
+        seen s;
+        PUT(TYPE LOCATION FUNCTION STRINGS);
+        for (int i = 0; i < PIECES; i++, at += kinds[kind].length) memcpy(at, kinds[kind].piece, kinds[kind].length);
+        size_t length = (size_t)(at - bytes);
+        CHECK_OK(read_within(40 * length + 1024, bytes, length, &s));
+        CHECK_INT(read_within(10 * length, bytes, length, &s), RPP_NO_MEMORY);
+        CHECK(s.samples <= 10 * length / LEAST);
+        free(bytes);
+    }
 }
 
 TEST(reads_what_the_encoder_wrote_and_survives_every_failed_allocation)

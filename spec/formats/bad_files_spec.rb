@@ -63,10 +63,53 @@ RSpec.describe "RperfPush.load" do
     expect { RperfPush.load(tmpdir) }.to raise_error(RperfPush::FormatError, "#{tmpdir}: is a directory")
   end
 
-  it "stops unpacking at a limit" do
-    bomb = Zlib.gzip("\0" * (4 * 1024 * 1024))
-    expect { RperfPush::Formats.unpacked(bomb, "bomb", max_bytes: 1024 * 1024) }
-      .to raise_error(RperfPush::FormatError, "bomb: larger than 1 MiB uncompressed")
+  it "stops unpacking at a limit, and says how to raise it" do
+    File.binwrite(path = "#{tmpdir}/bomb", Zlib.gzip("\0" * (4 * 1024 * 1024)))
+    expect { RperfPush.load(path, max_bytes: 1024 * 1024) }
+      .to raise_error(RperfPush::FormatError, "#{path}: unpacked has more than 1048576 bytes: to read it all the same, raise --max-bytes (in Ruby max_bytes:) above 1048576")
+    expect { RperfPush.load(path, max_bytes: 0) }.to raise_error(ArgumentError, "max_bytes must be a number of bytes above 0, got 0")
+  end
+
+  it "reads up to the limit, packed or not" do
+    bytes = "a;b 1\n" * 10
+    { "raw" => bytes, "packed" => Zlib.gzip(bytes) }.each do |name, written|
+      File.binwrite(path = "#{tmpdir}/#{name}", written)
+      expect(RperfPush.load(path, max_bytes: bytes.bytesize)[:aggregated_samples].size).to eq(10)
+      expect { RperfPush.load(path, max_bytes: bytes.bytesize - 1) }.to raise_error(RperfPush::FormatError, /has more than 59 bytes/)
+    end
+  end
+
+  # Each unpacks to 16 MiB, from 16 to 60 KB. [what it begins with, what is repeated, what it ends with]
+  head = Zlib.gunzip(whole)
+  {
+    "texts of a pprof" => [head, "\x32\x00", ""],
+    "samples of a pprof" => [head, "\x12\x02\x10\x01", ""],
+    "deep stacks of a pprof" => [head, "\x12\xE6\x07\x0A\xE1\x07#{"\x01" * 993}\x10\x01", ""],
+    "lists of JSON" => ['{"aggregated_samples":[[]', ",[]", "]}"],
+    "objects of JSON" => ['{"aggregated_samples":[],"label_sets":[{}', ",{}", "]}"],
+    "texts of JSON" => ['{"aggregated_samples":[],"frames":[""', ',""', "]}"],
+    "numbers of JSON" => ['{"aggregated_samples":[],"values":{"cpu":[1', ",1e99", "]}}"],
+    "samples of JSON" => ['{"frames":[["a","b"]],"aggregated_samples":[[[0],1]', ",[[0],1]", "]}"],
+    "lines" => ["", "a 1\n", ""],
+    "frames of lines" => ["", "#{"a;" * 5_000}b 1\n", ""]
+  }.each do |name, (first, repeated, last)|
+    it "takes memory in proportion to the limit for #{name} that gzip packs well" do
+      size = 16 * 1024 * 1024
+      File.binwrite(path = "#{tmpdir}/bomb", Zlib.gzip(first.b + (repeated.b * (size / repeated.bytesize)) + last.b))
+      out, err, = run_ruby(<<~RUBY)
+        require "rperf_push"
+        peak = -> { File.read("/proc/self/status")[/^VmHWM:\\s+(\\d+)/, 1].to_i / 1024 }
+        before = peak.call
+        begin
+          RperfPush.load(#{path.inspect}, max_bytes: #{size + 1024})
+        rescue RperfPush::FormatError => e
+          puts peak.call - before, e.message
+        end
+      RUBY
+      mib, message = out.lines(chomp: true)
+      expect(message).to match(/\A#{path}: would take more than [2-9]\d MiB of memory: .* above #{size + 1024}\z/), err
+      expect(mib.to_i).to be < 16 * 6
+    end
   end
 
   # Ruby 4.0 clears all the bytes that a reader asks for.

@@ -70,4 +70,22 @@ RSpec.describe "The page of hostile names" do
     browser.show(page({ file => data }), tagroot: "__proto__")
     expect(browser.boxes).to include(shares("[__proto__: proto]" => 2 / 3.0, "[__proto__: (none)]" => 1 / 3.0))
   end
+
+  # 24 KB that become 24 MiB, and as objects 400 MB and more.
+  it "opens no small file that would fill the memory, and says how to open it all the same" do
+    size = 24 * 1024 * 1024
+    pprof = Zlib.gunzip(RperfPush::Formats.encode(data, "x.pb"))
+    bombs = {
+      "zeros.pb" => "\0" * (size + 1), "lists.json" => "{\"aggregated_samples\":[[]#{",[]" * (size / 3)}]}",
+      "lines.txt" => "a 1\n" * (size / 4), "texts.pb" => pprof + ("\x32\x00".b * ((size - pprof.bytesize) / 2))
+    }
+    paths = bombs.map { |name, bytes| "#{tmpdir}/#{name}".tap { |path| File.binwrite(path, Zlib.gzip(bytes)) } }
+    RperfPush.save(good = "#{tmpdir}/good.json.gz", data)
+    serving("view", "--max-bytes", size.to_s, *paths, good) do |url|
+      browser.show(url)
+      problems = browser.text(".problems")
+      expect(bombs.keys.map { |name| problems[/#{name}: too large: more than 24 MiB unpacked, or too much in it/] }).to all(be_a(String)), problems
+      expect(browser.boxes).to include("constructor")
+    end
+  end
 end

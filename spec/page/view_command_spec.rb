@@ -19,6 +19,11 @@ RSpec.describe "rperf-push view" do
 
   def command(*arguments) = [RbConfig.ruby, "-I", RubyProgram::LIB, CommandLine::EXECUTABLE, *arguments]
 
+  it "refuses a limit that is none, in one line" do
+    File.write(path = "#{tmpdir}/stacks.txt", "a;b 1\n")
+    expect(rperf_push("view", "--max-bytes", "0", path).to_a).to eq(["", "rperf-push: view: max_bytes must be a number of bytes above 0, got 0\n", 1])
+  end
+
   it "serves the page on 127.0.0.1 to who knows the token, and nothing else" do
     serving("view", @path) do |url|
       uri = URI(url)
@@ -28,7 +33,7 @@ RSpec.describe "rperf-push view" do
       policy = page["content-security-policy"]
       expect(policy).to start_with("default-src 'none'; script-src 'self'; style-src 'self';")
       expect(policy).not_to include("unsafe")
-      expect(JSON.parse(Net::HTTP.get(uri + "profiles.json"))).to eq("title" => "p.json.gz", "files" => [{ "name" => "p.json.gz", "url" => "files/0" }], "source" => true)
+      expect(JSON.parse(Net::HTTP.get(uri + "profiles.json"))).to eq("title" => "p.json.gz", "files" => [{ "name" => "p.json.gz", "url" => "files/0" }], "source" => true, "max_bytes" => 268_435_456)
       expect(Net::HTTP.get(uri + "files/0")).to eq(File.binread(@path))
       expect(Net::HTTP.get(uri + "source?path=#{tmpdir}/code.rb")).to include("source_of_b")
       File.write("#{tmpdir}/other.rb", "SECRET = 1", perm: 0o600)

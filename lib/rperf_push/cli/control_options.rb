@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../formats/limit"
 require_relative "option"
 require_relative "trace_options"
 
@@ -15,6 +16,8 @@ module RperfPush
                    text: "serve the page on PORT (default: any that is free)"),
         Option.new(long: "host", argument: "HOST", key: :host, text: "serve the page on HOST (default: 127.0.0.1)")
       ].freeze
+      MAX_BYTES = Option.new(long: "max-bytes", argument: "N", key: :max_bytes, default: Limit::BYTES, takes: Integer,
+                             text: "read files of up to N bytes, uncompressed (default: #{Limit::BYTES}, which is 256 MiB)")
       MAX_NODES = Option.new(long: "max-nodes", argument: "N", key: :max_nodes, default: 100_000, takes: Integer,
                              text: "chains of calls that are told apart, to 200000 (default: 100000)")
       # With --trace.

@@ -15,7 +15,7 @@ module RperfPush
         @options, bases, targets = parse(arguments)
         return page(bases, targets) if @options[:html] || Showing.wanted?(@options)
 
-        base, target = [bases, targets].map { |paths| Profiles.load("diff", paths) }
+        base, target = [bases, targets].map { |paths| Profiles.load("diff", paths, max_bytes: @options[:max_bytes]) }
         Profiles.write("diff", text(base, target), @options[:output], bases + targets)
         0
       rescue ArgumentError => e
@@ -25,7 +25,7 @@ module RperfPush
       private
 
       def page(bases, targets)
-        showing = Showing.new("diff", { "base" => bases, "target" => targets }, absolute: @options[:absolute])
+        showing = Showing.new("diff", { "base" => bases, "target" => targets }, **@options.slice(:absolute, :max_bytes))
         @options[:html] ? Profiles.write("diff", showing.html, @options[:output], bases + targets) : showing.serve(@options)
         0
       end

@@ -49,7 +49,7 @@ module RperfPush
         Option.new(short: "o", long: "output", argument: "PATH", key: :output, text: "write to PATH instead of standard output"),
         Option.new(long: "synthetic-frames", key: :synthetic_frames,
                    text: "states as frames: [GVL blocked], [GVL wait], [GC marking], [GC sweeping]"),
-        *ControlOptions::SERVING
+        ControlOptions::MAX_BYTES, *ControlOptions::SERVING
       ].freeze
 
       MODE = lambda do |default|
@@ -73,7 +73,7 @@ module RperfPush
         "exec" => STAT,
         "trace" => TraceOptions::LIST,
         "report" => READING,
-        "view" => ControlOptions::SERVING,
+        "view" => [ControlOptions::MAX_BYTES, *ControlOptions::SERVING],
         "diff" => [*READING.reject { |option| %i[by_label synthetic_frames dot].include?(option.key) },
                    Option.new(long: "absolute", key: :absolute,
                               text: "compare times; without it shares, so that runs of different length compare")],

@@ -12,7 +12,8 @@ module RperfPush
       class Unfit < Mistake; end
 
       GZIP = "\x1F\x8B".b
-      MAX_BYTES = 64 * 1024 * 1024
+      # Each field that is read becomes an object: so many bytes a field are believed, on the average.
+      LEAST_BYTES_OF_FIELD = 16
 
       # Numbers of profile.proto's fields.
       SAMPLE_TYPE = 1
@@ -30,9 +31,13 @@ module RperfPush
 
       attr_reader :path
 
+      # @param max_bytes [Integer] uncompressed
       # @raise [Unfit] if the file is not a profile that can be sent
-      def initialize(path)
+      def initialize(path, max_bytes: Limit::BYTES)
         @path = path
+        @max_bytes = max_bytes
+        @limit = Limit.new(max_bytes)
+        @fields_left = max_bytes / LEAST_BYTES_OF_FIELD
         @counts = Hash.new(0)
         @numbers = Hash.new(0)
         raw = unpacked(read)
@@ -40,6 +45,8 @@ module RperfPush
         scan(raw)
         judge
         @groups = ProfileGroups.new(raw)
+      rescue FormatError => e
+        raise Unfit, e.message
       rescue Wire::Broken
         broken
       end
@@ -81,23 +88,11 @@ module RperfPush
         Part.new(@groups.numbers.first, bytes, @raw_bytes, sample_count)
       end
 
-      def read
-        raise Unfit, "#{path}: is a directory" if File.directory?(path)
-        raise Unfit, "#{path}: larger than #{MAX_BYTES / 1024 / 1024} MiB" if File.size(path) > MAX_BYTES
-
-        @bytes = File.binread(path)
-      rescue SystemCallError => e
-        raise Unfit, "#{path}: #{e.message.sub(/ @ .*/, "")}"
-      end
-
-      def unpacked(bytes)
-        Formats.unpacked(bytes, path, max_bytes: MAX_BYTES)
-      rescue FormatError => e
-        raise Unfit, e.message
-      end
+      def read = @bytes = Formats.read(path, @limit)
+      def unpacked(bytes) = Formats.unpacked(bytes, path, @limit)
 
       def scan(raw)
-        Wire.each_field(raw) do |field, value, *|
+        each_field(raw) do |field, value|
           @counts[field] += 1
           @numbers[field] = value if value.is_a?(Integer)
           @first_string ||= value if field == STRING
@@ -105,10 +100,18 @@ module RperfPush
         end
       end
 
+      def each_field(message)
+        Wire.each_field(message) do |field, value, *|
+          raise Unfit, "#{path}: has more fields than a profile of #{@max_bytes} bytes" if (@fields_left -= 1).negative?
+
+          yield field, value
+        end
+      end
+
       # True if one of a sample's values is not zero; the values may be packed.
       def value?(sample)
         broken unless sample.is_a?(String)
-        Wire.each_field(sample) do |field, value, *|
+        each_field(sample) do |field, value|
           return true if field == SAMPLE_VALUE && (value.is_a?(Integer) ? !value.zero? : value.each_byte.any?(&:positive?))
         end
         false

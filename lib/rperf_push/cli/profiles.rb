@@ -12,12 +12,14 @@ module RperfPush
 
       module_function
 
+      # @param max_bytes [Integer] of each file, uncompressed
       # @return [Hash]
-      def load(name, paths)
+      def load(name, paths, max_bytes:)
         files = files(name, paths)
-        # What is read is kept: to look for garbage in between would only cost time.
+        limit = Limit.new(max_bytes)
+        # What is read is kept, and has a limit: to look for garbage in between would only cost time.
         GC.disable
-        profiles = files.map { |file| [file, Formats.load(file)] }
+        profiles = files.map { |file| [file, Formats.load(file, limit)] }
         return profiles.first.last if profiles.size == 1
 
         profiles.each_with_object(Merge.new) { |(file, data), merge| merge.add(data, process: process_of(file)) }.data

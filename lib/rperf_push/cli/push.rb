@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "advice"
+require_relative "control_options"
 require_relative "profile_file"
 require_relative "upload"
 
@@ -14,7 +15,11 @@ module RperfPush
       def initialize(wait: ->(seconds) { sleep(seconds) })
         @wait = wait
         @settings = Settings.new
-        @parser = OptionParser.new("usage: rperf-push push [OPTIONS] FILE...") { |parser| @settings.declare(parser) }
+        @max_bytes = Limit::BYTES
+        @parser = OptionParser.new("usage: rperf-push push [OPTIONS] FILE...") do |parser|
+          @settings.declare(parser)
+          parser.on(*ControlOptions::MAX_BYTES.flags, Integer, ControlOptions::MAX_BYTES.text) { |number| @max_bytes = number }
+        end
       end
 
       def help = @parser.help
@@ -33,13 +38,15 @@ module RperfPush
           status
         end
         statuses.all?(:delivered) ? 0 : 1
+      rescue ArgumentError => e
+        raise Mistake, "push: #{e.message}"
       end
 
       private
 
       # @return [Symbol] :delivered, :failed, or :unreachable
       def push(path)
-        file = ProfileFile.new(path)
+        file = ProfileFile.new(path, max_bytes: @max_bytes)
         parts = file.parts(apart: @upload.one_group?)
         results = parts.each_with_object([]) do |part, all|
           all << deliver(file, part)

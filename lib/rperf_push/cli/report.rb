@@ -18,7 +18,7 @@ module RperfPush
         paths = [DEFAULT_INPUT] if paths.empty?
         return page(paths) if @options[:html] || Showing.wanted?(@options)
 
-        data = Profiles.load("report", paths)
+        data = Profiles.load("report", paths, max_bytes: @options[:max_bytes])
         data = with_states(data) if @options[:synthetic_frames]
         Profiles.write("report", text(data), @options[:output], paths)
         0
@@ -29,7 +29,7 @@ module RperfPush
       private
 
       def page(paths)
-        showing = Showing.new("report", { nil => paths })
+        showing = Showing.new("report", { nil => paths }, max_bytes: @options[:max_bytes])
         @options[:html] ? Profiles.write("report", showing.html, @options[:output], paths) : showing.serve(@options)
         0
       end

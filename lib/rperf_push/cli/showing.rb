@@ -50,21 +50,27 @@ module RperfPush
       private_class_method :serve_at, :place
 
       # @param sides [Hash{String, nil => Array<String>}] paths: under "base" and "target", or under nil
-      def initialize(command, sides, absolute: false)
+      # @param max_bytes [Integer] of each file, uncompressed: the page, too, reads no more
+      def initialize(command, sides, max_bytes:, absolute: false)
         @command = command
+        @limit = Limit.new(max_bytes)
+        @max_bytes = max_bytes
         @entries = sides.flat_map { |side, paths| Profiles.files(command, paths).map { |path| entry(path, side) } }
         @title = title(sides.values.flatten)
         @state = "compare=side#{"&absolute=1" if absolute}" if sides.key?("base")
+      rescue ArgumentError => e
+        raise Mistake, "#{command}: #{e.message}"
       end
 
       # As Showing.serve.
       def serve(options)
-        self.class.serve(@command, PageApp.new(@title, -> { @entries }, state: @state, source: NamedSources.new(@entries)), options)
+        app = PageApp.new(@title, -> { @entries }, state: @state, source: NamedSources.new(@entries, @limit), max_bytes: @max_bytes)
+        self.class.serve(@command, app, options)
       end
 
       # @return [String]
       def html
-        Page.as_one_file(@title, @entries, state: @state)
+        Page.as_one_file(@title, @entries, state: @state, max_bytes: @max_bytes)
       rescue Page::Missing, FormatError => e
         raise Mistake, "#{@command}: #{e.message}"
       end
@@ -81,7 +87,7 @@ module RperfPush
 
       def entry(path, side)
         File.open(path) { |file| raise Mistake, "#{@command}: #{path}: is empty" unless file.getbyte }
-        Page::Entry.new(File.basename(path), side, -> { Formats.read(path) })
+        Page::Entry.new(File.basename(path), side, -> { Formats.read(path, @limit) })
       rescue SystemCallError => e
         raise Mistake, "#{@command}: #{path}: #{CLI.reason(e)}"
       end

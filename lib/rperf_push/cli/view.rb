@@ -14,7 +14,7 @@ module RperfPush
       def run(arguments)
         options, paths = Options.parse("view", arguments)
         paths = [Report::DEFAULT_INPUT] if paths.empty?
-        Showing.new("view", { nil => paths }).serve(options)
+        Showing.new("view", { nil => paths }, max_bytes: options[:max_bytes]).serve(options)
         0
       end
     end

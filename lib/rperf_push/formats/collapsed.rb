@@ -14,6 +14,8 @@ module RperfPush
     LEAST_TIME = 1_000_000 # nanoseconds
     LOOKED_AT = 20 # lines that decide whether a file has this format
     HEAD_BYTES = 64 * 1024 # in which they are
+    MEMORY_OF_LINE = 400 # bytes: a sample, and what is read on the way to it
+    MEMORY_OF_FRAME = 64
 
     module_function
 
@@ -26,29 +28,36 @@ module RperfPush
       lines.empty? || Values.nanoseconds?(data, name) ? lines : "# #{name} #{Values.unit(data, name)}\n#{lines}"
     end
 
-    # @return [Hash]
-    def decode(text)
+    # @param memory [Integer, nil] bytes that the result may take; nil: any number
+    # @return [Hash, nil] nil: it would take more memory
+    def decode(text, memory: nil)
+      return if memory && memory_for(text) > memory
+
       frames = Hash.new { |known, label| known[label] = ["", label] }
-      weight, lines = parts(text)
-      samples = lines.each.with_index(1).filter_map { |line, number| sample(line, number, frames) unless line.empty? }
-      { **kind(weight || (SAMPLES if samples.sum { |one| one[1].abs } < LEAST_TIME)), **counts(samples, frames),
-        aggregated_samples: samples, label_sets: [{}] }
+      weight, lines, first = parts(utf8(text))
+      samples = lines.each_line(chomp: true).with_index(first).filter_map { |line, number| sample(line, number, frames) unless line.empty? }
+      { **kind(weight, samples), **counts(samples, frames), aggregated_samples: samples, label_sets: [{}] }
     end
 
-    # @return [Array(Array(String, String), Array<String>)] what the weights are; nil: it does not say
+    # @return [Array(Array(String, String), String, Integer)] what the weights are (nil: it does not say), the lines of stacks, and the
+    #   number of the first one
     def parts(text)
-      lines = utf8(text).lines(chomp: true)
-      weight = lines.first.to_s.match(WEIGHT)&.captures
-      lines[0] = "" if weight
-      [weight, lines]
+      first, others = text.split("\n", 2)
+      weight = first.to_s.chomp.match(WEIGHT)&.captures
+      weight ? [weight, others.to_s, 2] : [nil, text, 1]
     end
+
+    def memory_for(text) = (text.count("\n") * MEMORY_OF_LINE) + (text.count(";") * MEMORY_OF_FRAME) + text.bytesize
 
     def counts(samples, frames)
       { frequency: 0, start_time_ns: 0, duration_ns: 0, trigger_count: 0, sampling_count: samples.size, sampling_time_ns: 0,
         detected_thread_count: 1, unique_frames: frames.size, unique_stacks: samples.size }
     end
 
-    def kind((name, unit)) = name ? { mode: name.to_sym, units: { name.to_sym => unit } } : { mode: :wall }
+    def kind(weight, samples)
+      name, unit = weight || (SAMPLES if samples.sum { |one| one[1].abs } < LEAST_TIME)
+      name ? { mode: name.to_sym, units: { name.to_sym => unit } } : { mode: :wall }
+    end
 
     # @return [Boolean]
     def like?(bytes)
@@ -75,6 +84,6 @@ module RperfPush
     end
 
     def utf8(bytes) = bytes.dup.force_encoding(Encoding::UTF_8).scrub("?")
-    private_class_method :counts, :kind, :first_lines, :parts, :sample, :utf8
+    private_class_method :parts, :memory_for, :counts, :kind, :first_lines, :sample, :utf8
   end
 end

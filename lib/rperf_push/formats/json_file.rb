@@ -27,10 +27,11 @@ module RperfPush
       "#{head.chop}#{lists.keys.zip(texts).map { |key, text| ",\"#{key}\":#{text}" }.join}}"
     end
 
-    # @return [Hash]
+    # @param memory [Integer, nil] bytes that the result may take; nil: any number
+    # @return [Hash, nil] nil: it would take more memory
     # @raise [ArgumentError]
-    def decode(text)
-      parsed = parse(text)
+    def decode(text, memory: nil)
+      parsed = parse(text, memory) or return
       unless parsed[:aggregated_samples].is_a?(Array) || parsed[:raw_samples].is_a?(Array)
         raise ArgumentError, "no profile: it has no aggregated_samples"
       end
@@ -68,7 +69,9 @@ module RperfPush
       end
     end
 
-    def parse(text)
+    def parse(text, memory)
+      return if memory && Native.json_memory(text) > memory
+
       text = text.dup.force_encoding(Encoding::UTF_8)
       raise ArgumentError, "not valid JSON: not in UTF-8" unless text.valid_encoding?
 

@@ -29,10 +29,11 @@ module RperfPush
     end
 
     # @param raw [String] uncompressed
+    # @param memory [Integer, nil] bytes that the result may take; nil: any number
     # @yieldparam frame [Array] each one, once; may be changed
-    # @return [Hash]
-    def decode(raw, &)
-      read = Native.decode_pprof(raw)
+    # @return [Hash, nil] nil: it would take more memory
+    def decode(raw, memory: nil, &)
+      read = Native.decode_pprof(raw, memory) or return
       read[:frames].each(&) if block_given?
       weight = weight_index(read)
       weigh(read, weight)

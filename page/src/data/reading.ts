@@ -4,7 +4,7 @@ import type { Profile, Side } from "./profile";
 import { sandwichFrom, type Sandwich } from "./sandwich";
 
 /** To the thread that reads: a file, or that there are no more; then questions. */
-export type Order = { bytes: Uint8Array<ArrayBuffer>; name: string; side: Side } | { end: true } | Asked;
+export type Order = { bytes: Uint8Array<ArrayBuffer>; name: string; side: Side; maxBytes: number } | { end: true } | Asked;
 type Asked = { question: Question } | { sandwich: number };
 /** From it, for each file, at the end, and for each question. */
 export type Answer = { read: string } | { failed: string } | { profile: Profile; took: Record<string, number> } | Answered | { unanswered: string };
@@ -24,7 +24,8 @@ export class Reading implements Trees {
   private broken: Error | null = null;
   private readonly whole: Promise<Profile>;
 
-  constructor(read: (name: string) => void, failed: (message: string) => void) {
+  /** @param maxBytes of a file, uncompressed */
+  constructor(private readonly maxBytes: number, read: (name: string) => void, failed: (message: string) => void) {
     this.whole = new Promise((resolve, reject) => {
       this.thread.onmessage = ({ data }: MessageEvent<Answer>) => {
         if ("profile" in data) resolve(measured(data));
@@ -43,7 +44,7 @@ export class Reading implements Trees {
 
   /** @param bytes are gone from here afterwards */
   add(bytes: Uint8Array<ArrayBuffer>, name: string, side: Side): void {
-    this.order({ bytes, name, side }, [bytes.buffer]);
+    this.order({ bytes, name, side, maxBytes: this.maxBytes }, [bytes.buffer]);
   }
 
   end(): Promise<Profile> {

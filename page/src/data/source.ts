@@ -1,3 +1,4 @@
+import { MAX_BYTES } from "../decode/limit";
 import { GrowingProfile } from "./growing_profile";
 import { LiveSource } from "./live_source";
 import type { Profile, Side } from "./profile";
@@ -16,6 +17,7 @@ export interface Manifest {
   files: FileEntry[];
   state?: string; // what an address without a state shows
   source?: boolean; // source lines can be asked for
+  max_bytes?: number; // of a file, uncompressed, that are read
   live?: LiveManifest; // it grows: updates can be asked for
 }
 
@@ -87,7 +89,7 @@ export class FileSource implements Source {
 
   async start({ changed, failed, reading }: Listener): Promise<void> {
     const began = performance.now();
-    this.reading = new Reading(reading, failed);
+    this.reading = new Reading(this.manifest.max_bytes ?? MAX_BYTES, reading, failed);
     for (const [index, file] of this.manifest.files.entries()) {
       try {
         this.reading.add(await this.read(file, index), file.name, file.side ?? "");

@@ -1,5 +1,7 @@
 import type { Stacks } from "./profile";
 
+const MOST_NODES = 64 * 2 ** 20; // three numbers each: beyond them the browser would be out of memory
+
 /**
  * Stacks that grow.
  * Most nodes have one child, which stands beside them. Only further ones are in a hash table: to look there costs a miss of the cache or two.
@@ -71,6 +73,7 @@ export class StackTree implements Stacks {
   }
 
   private grow(length: number): void {
+    if (this.size > MOST_NODES) throw new Error("too many different stacks for a browser: rperf-push report reads them");
     this.parent = grown(this.parent, length);
     this.frame = grown(this.frame, length);
     this.first = grown(this.first, length);

@@ -132,6 +132,7 @@ export class Samples {
 }
 
 const SEVERAL = -1; // or none
+const MOST_LABEL_SETS = 2_000_000; // beyond them the browser would be out of memory
 const SPARSE = 8; // locations are numbered from 1, by nearly everybody: in a list of at most so many times their count
 
 /** The frames of each location: one, or several where calls were inlined. */
@@ -197,6 +198,7 @@ class LabelSets {
   }
 
   id(set: number): number {
+    if (this.profile.labelSets.length > MOST_LABEL_SETS) throw new Error("too many different sets of labels");
     return (this.ids[set] ??= this.profile.labels(this.labelsOf(set)));
   }
 

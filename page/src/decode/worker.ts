@@ -26,11 +26,11 @@ function obey(order: Order): void | Promise<void> {
   end();
 }
 
-async function add({ bytes, name, side }: Extract<Order, { bytes: Uint8Array }>): Promise<void> {
+async function add({ bytes, name, side, maxBytes }: Extract<Order, { bytes: Uint8Array }>): Promise<void> {
   const began = performance.now();
   let unpacked = began;
   try {
-    await decode(bytes, name, side, profile, () => (unpacked = performance.now()));
+    await decode(bytes, name, side, profile, maxBytes, () => (unpacked = performance.now()));
     took.unpack += unpacked - began;
     took.decode += performance.now() - unpacked;
     answer({ read: name });

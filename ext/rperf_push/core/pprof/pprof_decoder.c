@@ -9,6 +9,17 @@
 #define FRAMES_PER_BYTE       8u
 #define FIELD(message, field) perftools_profiles_##message##_##field##_tag
 
+/* Bytes that this decoder and a caller that keeps all take for one: see pprof_decoder.h. Measured with Ruby 3.4. */
+enum {
+    COST_TEXT = 32,
+    COST_FUNCTION = 64,
+    COST_LOCATION = 64,
+    COST_FRAME = 136,
+    COST_SAMPLE = 160,
+    COST_NUMBER = 16,
+    COST_PLACE = 8
+};
+
 typedef struct function {
     uint64_t id;
     uint32_t name, path;
@@ -32,6 +43,7 @@ struct rpp_pprof_decoder {
         location_capacity;
     rpp_hash_index functions_by_id, locations_by_id;
     size_t depth_left; /* of all samples: few bytes must not expand to many frames */
+    size_t memory_left;
     /* the current sample */
     uint32_t *stack;
     size_t depth, stack_capacity;
@@ -121,12 +133,21 @@ static rpp_status to_text(const rpp_pprof_decoder *d, uint64_t place, uint32_t *
     return RPP_OK;
 }
 
+rpp_status rpp_pprof_decoder_spend(rpp_pprof_decoder *d, size_t bytes)
+{
+    if (bytes > d->memory_left) return RPP_NO_MEMORY;
+    d->memory_left -= bytes;
+    return RPP_OK;
+}
+
 /* --- texts, functions, locations ------------------------------------------------------------------------------------ */
 
 static rpp_status add_text(rpp_pprof_decoder *d, reader content)
 {
     if (d->head.text_count == UINT32_MAX) return RPP_LIMIT;
-    rpp_status status = rpp_grow((void **)&d->texts, &d->text_capacity, d->head.text_count + 1, sizeof *d->texts);
+    rpp_status status = rpp_pprof_decoder_spend(d, COST_TEXT);
+    if (status == RPP_OK)
+        status = rpp_grow((void **)&d->texts, &d->text_capacity, d->head.text_count + 1, sizeof *d->texts);
     if (status != RPP_OK) return status;
     d->texts[d->head.text_count++] = (rpp_pprof_text){(const char *)content.at, (size_t)(content.end - content.at)};
     return RPP_OK;
@@ -157,8 +178,9 @@ static uint32_t location_of(const rpp_pprof_decoder *d, uint64_t id)
 
 static rpp_status add_function(rpp_pprof_decoder *d, reader content)
 {
-    rpp_status status =
-        rpp_grow((void **)&d->functions, &d->function_capacity, d->function_count + 1, sizeof *d->functions);
+    rpp_status status = rpp_pprof_decoder_spend(d, COST_FUNCTION);
+    if (status == RPP_OK)
+        status = rpp_grow((void **)&d->functions, &d->function_capacity, d->function_count + 1, sizeof *d->functions);
     if (status == RPP_OK) status = rpp_hash_index_reserve(&d->functions_by_id, 1);
     wire_field field;
     function f = {0};
@@ -183,7 +205,9 @@ static rpp_status add_function(rpp_pprof_decoder *d, reader content)
 static rpp_status add_frame(rpp_pprof_decoder *d, rpp_pprof_frame frame)
 {
     if (d->head.frame_count == UINT32_MAX) return RPP_LIMIT;
-    rpp_status status = rpp_grow((void **)&d->frames, &d->frame_capacity, d->head.frame_count + 1, sizeof *d->frames);
+    rpp_status status = rpp_pprof_decoder_spend(d, COST_FRAME);
+    if (status == RPP_OK)
+        status = rpp_grow((void **)&d->frames, &d->frame_capacity, d->head.frame_count + 1, sizeof *d->frames);
     if (status == RPP_OK) d->frames[d->head.frame_count++] = frame;
     return status;
 }
@@ -208,8 +232,9 @@ static rpp_status add_line(rpp_pprof_decoder *d, reader content)
 
 static rpp_status add_location(rpp_pprof_decoder *d, reader content)
 {
-    rpp_status status =
-        rpp_grow((void **)&d->locations, &d->location_capacity, d->location_count + 1, sizeof *d->locations);
+    rpp_status status = rpp_pprof_decoder_spend(d, COST_LOCATION);
+    if (status == RPP_OK)
+        status = rpp_grow((void **)&d->locations, &d->location_capacity, d->location_count + 1, sizeof *d->locations);
     if (status == RPP_OK) status = rpp_hash_index_reserve(&d->locations_by_id, 1);
     wire_field field;
     uint64_t address = 0;
@@ -313,12 +338,13 @@ static rpp_status pass(rpp_pprof_decoder *d, rpp_status (*take)(rpp_pprof_decode
     return status;
 }
 
-rpp_status rpp_pprof_decoder_new(const uint8_t *bytes, size_t length, rpp_pprof_decoder **decoder)
+rpp_status rpp_pprof_decoder_new(const uint8_t *bytes, size_t length, size_t max_memory, rpp_pprof_decoder **decoder)
 {
     rpp_pprof_decoder *d = rpp_calloc(1, sizeof *d);
     if (!d) return RPP_NO_MEMORY;
     d->bytes = bytes;
     d->length = length;
+    d->memory_left = max_memory;
     rpp_status status = pass(d, take_texts);
     if (status == RPP_OK && (!d->head.text_count || d->texts[0].length)) status = RPP_INVALID;
     if (status == RPP_OK) status = pass(d, take_functions);
@@ -409,6 +435,8 @@ static rpp_status read_sample(rpp_pprof_decoder *d, reader content, rpp_pprof_re
     }
     if (status == RPP_OK && values != d->head.type_count) status = RPP_INVALID;
     *sample = (rpp_pprof_read_sample){d->stack, d->depth, d->values, d->labels, labels};
+    if (status == RPP_OK)
+        status = rpp_pprof_decoder_spend(d, COST_SAMPLE + values * COST_NUMBER + d->depth * COST_PLACE);
     return status;
 }
 

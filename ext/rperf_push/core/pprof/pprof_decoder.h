@@ -64,8 +64,14 @@ typedef struct rpp_pprof_read_sample {
 
 typedef struct rpp_pprof_decoder rpp_pprof_decoder;
 
-/* RPP_INVALID: the bytes are no pprof, or not a whole one. RPP_LIMIT: one of the limits above is exceeded. */
-RPP_NODISCARD rpp_status rpp_pprof_decoder_new(const uint8_t *bytes, size_t length, rpp_pprof_decoder **decoder);
+/* RPP_INVALID: the bytes are no pprof, or not a whole one. RPP_LIMIT: one of the limits above is exceeded.
+ * RPP_NO_MEMORY: also when tables, and Ruby objects of all that they and the samples hold, would take more than
+ * max_memory. Two bytes of a pprof may be a text, and four a sample. So a file that gzip makes small could take 40 times its
+ * unpacked bytes. */
+RPP_NODISCARD rpp_status rpp_pprof_decoder_new(const uint8_t *bytes, size_t length, size_t max_memory,
+                                               rpp_pprof_decoder **decoder);
+/* Takes what the caller keeps beside that from max_memory. */
+RPP_NODISCARD rpp_status rpp_pprof_decoder_spend(rpp_pprof_decoder *decoder, size_t bytes);
 void rpp_pprof_decoder_free(rpp_pprof_decoder *decoder);
 const rpp_pprof_head *rpp_pprof_decoder_head(const rpp_pprof_decoder *decoder);
 
