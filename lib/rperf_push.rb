@@ -188,7 +188,8 @@ module RperfPush
     #
     # @return [Hash, nil] nil if nothing ran. Weights and times are nanoseconds. :aggregated_samples has
     #   [frames, weight, thread_seq, label_set_id] for each stack, thread and label set; frames are [path, label], leaf first;
-    #   label_set_id is the index in :label_sets. Waiting and GC are labels: %GVL => blocked/wait, %GC => mark/sweep
+    #   label_set_id is the index in :label_sets. Waiting and GC are labels: %GVL => blocked/wait, %GC => mark/sweep. :values also has
+    #   :samples and :weight_squares, for each row: two standard errors of some rows are 2 * Math.sqrt(the sum of their squares)
     def stop
       OnDemand.stop
     end

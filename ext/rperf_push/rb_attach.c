@@ -238,7 +238,7 @@ static rpp_status read_engine(const char *text, rpp_engine_kind *engine)
 typedef struct wish {
     unsigned mode;
     rpp_engine_kind engine;
-    uint64_t frequency, interval_ms, lines, gzip;
+    uint64_t frequency, interval_ms, lines, gzip, precision;
 } wish;
 
 static bool is_understood(const rpp_control_request *request, wish *w)
@@ -248,7 +248,8 @@ static bool is_understood(const rpp_control_request *request, wish *w)
            rpp_control_request_number(request, "frequency", 1, 10000, 99, &w->frequency) == RPP_OK &&
            rpp_control_request_number(request, "interval_ms", 50, 60000, 1000, &w->interval_ms) == RPP_OK &&
            rpp_control_request_number(request, "lines", 0, 1, 1, &w->lines) == RPP_OK &&
-           rpp_control_request_number(request, "gzip", 0, 1, 1, &w->gzip) == RPP_OK;
+           rpp_control_request_number(request, "gzip", 0, 1, 1, &w->gzip) == RPP_OK &&
+           rpp_control_request_number(request, "precision", 0, 1, 0, &w->precision) == RPP_OK;
 }
 
 static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbox *outbox)
@@ -273,7 +274,7 @@ static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbo
                                           .engine = w->engine,
                                           .mode = w->mode};
     a->outbox = rpp_control_outbox_retain(outbox);
-    a->encoder = rpp_window_encoder_new(a->mode, a->frequency, w->gzip);
+    a->encoder = rpp_window_encoder_new(a->mode | (w->precision ? RPP_MODE_PRECISION : 0), a->frequency, w->gzip);
     a->pipeline = rb_rpp_sampler_new_pipeline(&options, deliver, a);
     if (a->encoder && a->pipeline && rpp_pipeline_start(a->pipeline) == RPP_OK) return a;
     attach_free(a);
@@ -289,7 +290,7 @@ rpp_status rb_rpp_attach_open(const rpp_control_request *request, rpp_control_ou
     if (!is_understood(request, &w)) {
         char each[RPP_MODE_TEXT_MAX], together[RPP_MODE_TEXT_MAX];
         snprintf(why, RPP_CONTROL_WHY_MAX,
-                 "record takes frequency=1..10000 mode=%s|%s interval_ms=50..60000 lines=0|1 gzip=0|1 "
+                 "record takes frequency=1..10000 mode=%s|%s interval_ms=50..60000 lines=0|1 gzip=0|1 precision=0|1 "
                  "engine=auto|signal|safepoint",
                  rpp_mode_text(RPP_MODE_ALL, "|", each), rpp_mode_text(RPP_MODE_ALL, ",", together));
         return RPP_INVALID;

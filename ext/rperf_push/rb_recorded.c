@@ -69,19 +69,33 @@ static VALUE stack_of(const builder *b, uint32_t stack)
     return frames;
 }
 
+/* Squares may be more than any integer of C has room for. */
+static VALUE number_of(const rpp_column *column, const rpp_row *row)
+{
+    if (column->kind == RPP_COLUMN_SQUARES) return rb_dbl2big(rpp_column_squares_at(column, row));
+    return ULL2NUM(rpp_column_at(column, row));
+}
+
+static bool has_any(const builder *b, const rpp_row *row)
+{
+    uint64_t any = 0;
+    for (size_t c = 0; c < b->column_count; c++) {
+        if (b->columns[c].kind == RPP_COLUMN_VALUE) any |= rpp_column_at(&b->columns[c], row);
+    }
+    return any;
+}
+
 /* The first value is the weight, each other one a column of its own. */
 static void add_rows(const builder *b, VALUE samples, VALUE columns)
 {
     const rpp_row *rows = rpp_profile_rows(b->recorded->profile);
     for (size_t i = 0; i < rpp_profile_row_count(b->recorded->profile); i++) {
-        uint64_t shown[RPP_COLUMNS_MAX], any = 0;
-        for (size_t c = 0; c < b->column_count; c++) any |= shown[c] = rpp_column_at(&b->columns[c], &rows[i]);
-        if (!any) continue;
-        VALUE sample[] = {stack_of(b, rows[i].stack), ULL2NUM(shown[0]), seq_of(b, rows[i].thread_seq),
-                          set_id_of(b, &rows[i])};
+        if (!has_any(b, &rows[i])) continue;
+        VALUE sample[] = {stack_of(b, rows[i].stack), number_of(&b->columns[0], &rows[i]),
+                          seq_of(b, rows[i].thread_seq), set_id_of(b, &rows[i])};
         rb_ary_push(samples, rb_ary_new_from_values(4, sample));
         for (size_t c = 1; c < b->column_count; c++) {
-            rb_ary_push(RARRAY_AREF(columns, (long)c - 1), ULL2NUM(shown[c]));
+            rb_ary_push(RARRAY_AREF(columns, (long)c - 1), number_of(&b->columns[c], &rows[i]));
         }
     }
 }
@@ -98,12 +112,12 @@ static VALUE columns_by_type(const builder *b, VALUE columns)
     return values;
 }
 
-/* type => unit, of those that are not nanoseconds. */
+/* type => unit, of values that are not nanoseconds. */
 static VALUE units(const builder *b)
 {
     VALUE units = rb_hash_new();
     for (size_t c = 0; c < b->column_count; c++) {
-        if (!strcmp(b->columns[c].unit, "nanoseconds")) continue;
+        if (b->columns[c].kind != RPP_COLUMN_VALUE || !strcmp(b->columns[c].unit, "nanoseconds")) continue;
         rb_rpp_put(units, b->columns[c].type, rb_utf8_str_new_cstr(b->columns[c].unit));
     }
     return units;
@@ -120,7 +134,8 @@ static VALUE build(VALUE argument)
 {
     builder *b = (builder *)argument;
     const rpp_stack_table *stacks = rpp_profile_stacks(b->recorded->profile);
-    b->column_count = rpp_columns_of(b->recorded->profile, b->shape->mode | RPP_MODE_CUSTOM, b->columns);
+    b->column_count =
+        rpp_columns_of(b->recorded->profile, b->shape->mode | RPP_MODE_CUSTOM | RPP_MODE_PRECISION, b->columns);
     VALUE samples = rb_ary_new(), columns = rb_ary_new(), values = columns_by_type(b, columns), in = units(b);
     for (uint32_t i = 0; i < rpp_stack_table_location_count(stacks); i++) {
         rb_ary_push(b->frames, frame_of(b, rpp_stack_table_location(stacks, i)));

@@ -133,7 +133,7 @@ rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequen
     options.limits.separate_rows = shape->separate;
     r->recording = rpp_recording_new(shape->separate);
     r->pipeline = rb_rpp_sampler_new_pipeline(&options, deliver, r);
-    if (directory) r->files = rpp_window_files_new(directory, shape->mode, frequency);
+    if (directory) r->files = rpp_window_files_new(directory, shape->mode | RPP_MODE_PRECISION, frequency);
     bool whole = r->recording && r->pipeline && (r->files || !directory);
     if (whole && rpp_pipeline_start(r->pipeline) == RPP_OK) return r;
     rb_rpp_recorder_free(r);
@@ -176,7 +176,7 @@ rpp_status rb_rpp_recorder_take(rb_rpp_recorder *r, uint64_t until_ns, rpp_byte_
     rpp_status status = RPP_NO_MEMORY;
     beginning since = begun_at(r);
     const rpp_frame_names *names;
-    rpp_window_encoder *encoder = rpp_window_encoder_new(r->shape.mode, r->frequency, false);
+    rpp_window_encoder *encoder = rpp_window_encoder_new(r->shape.mode | RPP_MODE_PRECISION, r->frequency, false);
     rpp_profile *taken = encoder ? rpp_recording_take(r->recording, &names) : NULL;
     if (taken) {
         rpp_profile_seal(taken, since.start_ns, rpp_ns_since(until_ns, since.began_ns));

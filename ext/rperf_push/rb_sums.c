@@ -13,13 +13,19 @@ typedef struct sum_key {
     uint32_t stack, labels, seq;
 } sum_key;
 
+/* Sums of squares may be more than an integer has room for. */
+typedef union sum_number {
+    int64_t integer;
+    double squares;
+} sum_number;
+
 typedef struct summing {
     VALUE inputs, stacks; /* stack -> its frames */
-    long column_count;
+    long column_count, integer_count;
     rb_rpp_numbering numbering;
     rb_rpp_stacks ids; /* of stacks */
     sum_key *keys;
-    int64_t *numbers; /* column_count for each key */
+    sum_number *numbers; /* column_count for each key */
     size_t key_count, key_capacity, number_capacity;
     rpp_hash_index by_key;
 } summing;
@@ -53,7 +59,7 @@ static bool is_key(const void *table, uint32_t id, const void *wanted)
     return known->stack == key->stack && known->labels == key->labels && known->seq == key->seq;
 }
 
-static int64_t *numbers_of(summing *s, sum_key key)
+static sum_number *numbers_of(summing *s, sum_key key)
 {
     uint32_t hash = rpp_hash_words((uint64_t)key.stack << 32 | key.labels, key.seq);
     uint32_t known = rpp_hash_index_find(&s->by_key, hash, is_key, s->keys, &key);
@@ -81,6 +87,15 @@ static uint32_t mapped(VALUE map, uint32_t number)
     return NUM2UINT(to);
 }
 
+static void add_number(sum_number *sum, VALUE number, bool is_of_squares)
+{
+    if (is_of_squares) {
+        sum->squares += NUM2DBL(number);
+    } else {
+        sum->integer = (int64_t)((uint64_t)sum->integer + (uint64_t)NUM2LL(number)); /* which cannot overflow */
+    }
+}
+
 static void add_input(summing *s, VALUE input)
 {
     VALUE samples = rb_rpp_array(rb_ary_entry(input, 0)), columns = rb_rpp_array(rb_ary_entry(input, 1));
@@ -89,15 +104,20 @@ static void add_input(summing *s, VALUE input)
     for (long i = 0; i < RARRAY_LEN(samples); i++) {
         rb_rpp_data_sample sample = rb_rpp_data_sample_of(samples, i);
         sum_key key = {stack_id_of(s, sample.frames), mapped(label_map, sample.labels), mapped(seq_map, sample.seq)};
-        int64_t *numbers = numbers_of(s, key);
+        sum_number *numbers = numbers_of(s, key);
         for (long c = 0; c < s->column_count; c++) {
             VALUE column = RARRAY_AREF(columns, c);
             if (column == Qfalse) continue;
             VALUE number = NIL_P(column) ? sample.weight : rb_ary_entry(column, i);
-            /* Unsigned, so that it cannot overflow. */
-            if (!NIL_P(number)) numbers[c] = (int64_t)((uint64_t)numbers[c] + (uint64_t)NUM2LL(number));
+            if (!NIL_P(number)) add_number(&numbers[c], number, c >= s->integer_count);
         }
     }
+}
+
+static VALUE number_at(const summing *s, size_t key, long column)
+{
+    sum_number number = s->numbers[key * (size_t)s->column_count + (size_t)column];
+    return column < s->integer_count ? LL2NUM(number.integer) : rb_dbl2big(number.squares);
 }
 
 static VALUE sum(VALUE argument)
@@ -108,22 +128,22 @@ static VALUE sum(VALUE argument)
     VALUE samples = rb_ary_new_capa((long)s->key_count), columns = rb_ary_new();
     for (long c = 0; c < s->column_count; c++) rb_ary_push(columns, rb_ary_new_capa((long)s->key_count));
     for (size_t i = 0; i < s->key_count; i++) {
-        const int64_t *numbers = s->numbers + i * (size_t)s->column_count;
-        VALUE sample[] = {RARRAY_AREF(s->stacks, s->keys[i].stack), LL2NUM(numbers[0]), UINT2NUM(s->keys[i].seq),
+        VALUE sample[] = {RARRAY_AREF(s->stacks, s->keys[i].stack), number_at(s, i, 0), UINT2NUM(s->keys[i].seq),
                           UINT2NUM(s->keys[i].labels)};
         rb_ary_push(samples, rb_ary_new_from_values(4, sample));
-        for (long c = 0; c < s->column_count; c++) rb_ary_push(RARRAY_AREF(columns, c), LL2NUM(numbers[c]));
+        for (long c = 0; c < s->column_count; c++) rb_ary_push(RARRAY_AREF(columns, c), number_at(s, i, c));
     }
     return rb_ary_new_from_args(3, samples, columns, LONG2NUM(RARRAY_LEN(s->stacks)));
 }
 
 /* inputs: [samples, columns, label_map, seq_map], all with as many columns; a column is an Array, nil: the weights, or false:
- * zeros; a map is an Array, or nil. Returns [samples, columns, number of
+ * zeros; a map is an Array, or nil. The last `square_count` columns are sums of squares. Returns [samples, columns, number of
  * stacks]. */
-static VALUE native_sum_samples(VALUE self, VALUE inputs, VALUE column_count)
+static VALUE native_sum_samples(VALUE self, VALUE inputs, VALUE column_count, VALUE square_count)
 {
     summing s = {.inputs = rb_rpp_array(inputs), .stacks = rb_ary_new(), .column_count = NUM2LONG(column_count)};
-    if (s.column_count < 1) rb_raise(rb_eArgError, "no columns");
+    s.integer_count = s.column_count - NUM2LONG(square_count);
+    if (s.integer_count < 1) rb_raise(rb_eArgError, "no columns");
     rb_rpp_numbering_init(&s.numbering);
     return rb_ensure(sum, (VALUE)&s, end_summing, (VALUE)&s);
 }
@@ -203,6 +223,6 @@ static VALUE native_call_graph(VALUE self, VALUE samples, VALUE column, VALUE de
 
 void rb_rpp_sums_init(VALUE native)
 {
-    rb_define_singleton_method(native, "sum_samples", native_sum_samples, 2);
+    rb_define_singleton_method(native, "sum_samples", native_sum_samples, 3);
     rb_define_singleton_method(native, "call_graph", native_call_graph, 3);
 }

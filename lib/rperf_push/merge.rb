@@ -30,10 +30,10 @@ module RperfPush
     # @raise [ArgumentError] when there is nothing, or what is measured differs
     def data(raw: false)
       names = common_names
-      latest = (names & Values::LEVELS).to_h { |level| [level, latest_of(level)] }
-      samples, columns, unique_stacks = Native.sum_samples(@parts.map { |part| input(part, names, latest) }, names.size)
-      head.merge(aggregated_samples: samples, label_sets: @label_sets.keys, unique_stacks:, **others(names, columns))
-          .merge(raw ? raw(names.drop(1)) : {})
+      precision = common_precision(names)
+      samples, columns, unique_stacks = sums_of(names, precision)
+      head.merge(aggregated_samples: samples, label_sets: @label_sets.keys, unique_stacks:, **others(names + precision, columns))
+          .merge(raw ? raw(names.drop(1), precision) : {})
     end
 
     private
@@ -54,7 +54,26 @@ module RperfPush
       lists.flatten.uniq
     end
 
-    def input(part, names, latest)
+    # Without the squares of one part, the sum of the others' would pass for all: then there is none.
+    #
+    # @return [Array<Symbol>] squares last
+    def common_precision(names)
+      parts = @parts.filter_map { |data, samples,| data if samples.any? }
+      all = parts.flat_map { |data| Values.precision(data) }.uniq - names
+      (([Values::SAMPLES] & all) | all).select { |name| known_in_all?(parts, name, Values.value_of(name, names.first)) }
+    end
+
+    def known_in_all?(parts, name, value)
+      parts.all? { |data| !Values.names(data).include?(value) || Values.precision(data).include?(name) }
+    end
+
+    def sums_of(names, precision)
+      latest = (names & Values::LEVELS).to_h { |level| [level, latest_of(level)] }
+      inputs = @parts.map { |part| input(part, names, latest, precision) }
+      Native.sum_samples(inputs, names.size + precision.size, precision.count { |name| Values.squares?(name) })
+    end
+
+    def input(part, names, latest, precision)
       data, samples, sets, seqs = part
       known = Values.names(data)
       columns = names.map do |name|
@@ -62,7 +81,7 @@ module RperfPush
 
         latest.key?(name) && !latest[name].include?(part) ? Array.new(samples.size, 0) : Values.column(data, name)
       end
-      [samples, columns, sets, seqs]
+      [samples, columns + precision.map { |name| Values.precision_column(data, name) || false }, sets, seqs]
     end
 
     # A part of a window without a level lacks the value. One of nothing has it, and replaces the level before.
@@ -77,16 +96,18 @@ module RperfPush
       { **(names.size > 1 ? { values: names.drop(1).zip(columns.drop(1)).to_h } : {}), **(units.any? ? { units: } : {}) }
     end
 
-    def raw(names)
+    def raw(names, precision)
       samples = @parts.flat_map do |_, samples, sets, seqs|
         samples.map { |frames, weight, seq, set| [frames, weight, seqs[seq || 0], sets[set || 0]] }
       end
-      columns = names.to_h { |name| [name, @parts.flat_map { |data, samples,| raw_column(data, samples, name) }] }
+      columns = (names + precision).to_h { |name| [name, @parts.flat_map { |data, samples,| raw_column(data, samples, name) }] }
       { raw_samples: samples, **(columns.any? ? { raw_values: columns } : {}) }
     end
 
     def raw_column(data, samples, name)
-      Values.names(data).include?(name) ? Values.column(data, name) : Array.new(samples.size, 0)
+      return Values.column(data, name) if Values.names(data).include?(name)
+
+      Values.precision_column(data, name) || Array.new(samples.size, 0)
     end
 
     def head

@@ -98,7 +98,8 @@ module RperfPush
     def summed(data)
       values = data[:values] || {}
       columns = [nil, *values.values]
-      samples, sums = Native.sum_samples([[data[:raw_samples], columns, nil, nil]], columns.size)
+      squares = Values.precision(data).count { |name| Values.squares?(name) }
+      samples, sums = Native.sum_samples([[data[:raw_samples], columns, nil, nil]], columns.size, squares)
       { aggregated_samples: samples, **(values.any? ? { values: values.keys.zip(sums.drop(1)).to_h, raw_values: values } : {}) }
     end
   end

@@ -40,7 +40,7 @@ module RperfPush
     def part(samples, columns)
       rows = rows(@data[samples], @data[columns])
       numbers = rows.map(&:last).transpose
-      others = @names.drop(1).zip(numbers.drop(1)).to_h { |name, column| [name, column || []] }
+      others = (@names + precision.keys).drop(1).zip(numbers.drop(1)).to_h { |name, column| [name, column || []] }
       { samples => rows.map { |(frames, _, *rest), (weight)| [frames, weight, *rest] }, **(others.any? ? { columns => others } : {}) }
     end
 
@@ -48,7 +48,18 @@ module RperfPush
     def rows(samples, columns)
       weight = Values.names(@data).first
       all = @names.map { |name| name == weight ? samples.map { |sample| sample[1] } : columns[name] }
-      samples.zip(all.transpose).reject { |_, numbers| numbers.nil? || numbers.all?(0) }
+      all += columns.to_h.values_at(*precision.values)
+      samples.zip(all.transpose).reject { |_, numbers| numbers.nil? || numbers.first(@names.size).all?(0) }
+    end
+
+    # What is the weight now has squares of another name.
+    #
+    # @return [Hash{Symbol => Symbol}] columns beside the values, by their new names
+    def precision
+      @precision ||= begin
+        old = @names.to_h { |name| [name == @names.first ? Values::WEIGHT_SQUARES : :"#{name}_squares", Values.squares_name(@data, name)] }
+        { Values::SAMPLES => Values::SAMPLES, **old }.select { |_, name| Values.precision(@data).include?(name) }
+      end
     end
   end
 end

@@ -1,8 +1,12 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # The values of a data Hash's samples: first the weight, then those under :values.
+  # The values of a data Hash's samples: first the weight, then those under :values. Beside these are columns that say how precise the
+  # values are; a value that the program counts under such a name has a unit, and is a value.
   module Values
+    SAMPLES = :samples
+    WEIGHT_SQUARES = :weight_squares
+    SQUARES = /_squares\z/
     NANOSECONDS = "nanoseconds"
     LEVELS = %i[inuse_objects inuse_space].freeze # how much there is at the end: windows of a process do not add up
     WEIGHTS = { alloc: :alloc_objects, heap: :inuse_objects, contention: :contentions }.freeze # of a mode that has several values
@@ -12,7 +16,33 @@ module RperfPush
     # @return [Array<Symbol>]
     def names(data)
       mode = Array(data[:mode]).first&.to_sym || :wall
-      [WEIGHTS.fetch(mode, mode), *(data[:values] || {}).keys].map(&:to_sym).uniq
+      [WEIGHTS.fetch(mode, mode), *(data[:values] || {}).keys.reject { |name| precision?(data, name) }].map(&:to_sym).uniq
+    end
+
+    # @return [Array<Symbol>] the columns that are no values: squares last
+    def precision(data)
+      (data[:values] || {}).keys.select { |name| precision?(data, name) }.map(&:to_sym).partition { |name| !squares?(name) }.flatten
+    end
+
+    # @param name [Symbol, nil] one of {names}; nil means the weight
+    # @return [Array<Integer>, nil] for each sample the sum of its draws' squared weights; nil: it is not known
+    def squares(data, name = nil) = precision_column(data, squares_name(data, name))
+
+    # @return [Array<Integer>, nil] for each sample one of {precision}
+    def precision_column(data, name) = (data[:values].find { |key, _| key.to_sym == name }.last if precision(data).include?(name))
+
+    # @return [Symbol] what the squares of a value are called
+    def squares_name(data, name) = name.nil? || name.to_sym == names(data).first ? WEIGHT_SQUARES : :"#{name}_squares"
+
+    # @return [Symbol] the value that a column of {precision} is about
+    def value_of(column, weight)
+      [SAMPLES, WEIGHT_SQUARES].include?(column) ? weight : column.to_s.sub(SQUARES, "").to_sym
+    end
+
+    def squares?(name) = name.match?(SQUARES)
+
+    def precision?(data, name)
+      (name.to_sym == SAMPLES || squares?(name)) && (data[:units] || {}).keys.none? { |known| known.to_sym == name.to_sym }
     end
 
     # @return [Array<Integer>, nil] nil means the weights of the samples

@@ -37,6 +37,7 @@ typedef struct pattern {
 
 typedef struct sim_truth {
     double cpu_ns[PLACES][RPP_STATE_COUNT], wall_ns[PLACES][RPP_STATE_COUNT], label_ns[SETS], all_cpu_ns, all_wall_ns;
+    double cpu_squares[PLACES], wall_squares[PLACES]; /* of what is seen */
 } sim_truth;
 
 typedef struct sim_world {
@@ -337,6 +338,8 @@ static inline void sim_read_row(sim_world *world, const rpp_row *row)
     while (world->sets[labels] != set) labels++;
     seen->cpu_ns[frame - 100][row->state] += (double)row->cpu_ns;
     seen->wall_ns[frame - 100][row->state] += (double)row->wall_ns;
+    seen->cpu_squares[frame - 100] += row->squares.of[RPP_VALUE_CPU];
+    seen->wall_squares[frame - 100] += row->squares.of[RPP_VALUE_WALL];
     seen->label_ns[labels] += (double)row->cpu_ns;
 }
 

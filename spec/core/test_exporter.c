@@ -256,8 +256,8 @@ TEST(levels_go_out_as_a_profile_without_a_duration)
     window_set(&window, "mode", "alloc,heap");
     window_add(&window, (rpp_sample){.thread_seq = 1, .alloc_objects = 7, .alloc_space = 280},
                &(rpp_location){frame, 1}, 1, NULL);
-    rpp_profile_add_level(window.profile, &(rpp_sample){.inuse_objects = 5, .inuse_space = 200, .depth = 1},
-                          &(rpp_location){frame, 1});
+    rpp_profile_add_row(window.profile, &(rpp_row){.inuse_objects = 5, .inuse_space = 200}, NULL,
+                        &(rpp_location){frame, 1}, 1);
     rpp_profile_set_level_ns(window.profile, 1);
     export_window(&window, queue, (rpp_backend_limits){.one_group = true});
     rpp_payload *born = rpp_payload_queue_pop(queue, 0), *levels = rpp_payload_queue_pop(queue, 0);

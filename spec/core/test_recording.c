@@ -218,7 +218,7 @@ static test_window window_with_level(uint64_t objects, uint64_t level_ns)
 {
     test_window window = window_of("leaf", "root", 0);
     rpp_location stack[] = {{window_frame(&window, "Leak", "<class>", false), 0}};
-    rpp_profile_add_level(window.profile, &(rpp_sample){.inuse_objects = objects, .depth = 1}, stack);
+    rpp_profile_add_row(window.profile, &(rpp_row){.inuse_objects = objects}, NULL, stack, 1);
     rpp_profile_set_level_ns(window.profile, level_ns);
     return window;
 }

@@ -59,7 +59,7 @@ module RperfPush
       def request
         frequency = SessionOptions.frequency("attach", @options[:frequency])
         mode = SessionOptions.modes("attach", @options[:mode] || MODE).join(",")
-        { frequency:, mode:, engine: @options[:engine], lines: @options[:lines] ? 1 : 0 }
+        { frequency:, mode:, engine: @options[:engine], lines: @options[:lines] ? 1 : 0, precision: 1 }
       end
 
       def take_windows(stream, seconds)

@@ -10,6 +10,7 @@ module RperfPush
     OBJECTS = %i[meta summary gc_stats values raw_values units].freeze
     COLUMNS = { values: :aggregated_samples, raw_values: :raw_samples }.freeze
     BITS = 63 # and a sign
+    SQUARES_BITS = 2 * BITS
     SEQ_BITS = 31
 
     module_function
@@ -24,7 +25,7 @@ module RperfPush
     end
 
     def check_columns(data)
-      COLUMNS.each { |key, samples| must(key, "lists of a number for each sample", columns?(data.fetch(key, {}), data[samples])) }
+      COLUMNS.each { |key, samples| must(key, "lists of a number for each sample", columns?(data, data.fetch(key, {}), data[samples])) }
     end
 
     # @param sets [Integer] how many label sets there are
@@ -35,8 +36,11 @@ module RperfPush
       "has no label set #{sample[3]}" unless (0...sets).cover?(sample[3] || 0)
     end
 
-    def columns?(columns, samples)
-      columns.each_value.all? { |column| column.is_a?(Array) && column.size == samples&.size && column.all? { |one| integer?(one) } }
+    def columns?(data, columns, samples)
+      columns.all? do |name, column|
+        bits = Values.squares?(name) && Values.precision?(data, name) ? SQUARES_BITS : BITS
+        column.is_a?(Array) && column.size == samples&.size && column.all? { |one| integer?(one, bits) }
+      end
     end
 
     # @return [Boolean] whether what stands behind a sample's frames can be: a weight, and perhaps a thread and a label set
@@ -45,7 +49,7 @@ module RperfPush
       integer?(weight) && (seq.nil? || (seq.is_a?(Integer) && seq >= 0 && seq.bit_length <= SEQ_BITS)) && (set.nil? || set.is_a?(Integer))
     end
 
-    def integer?(one) = one.is_a?(Integer) && one.bit_length <= BITS
+    def integer?(one, bits = BITS) = one.is_a?(Integer) && one.bit_length <= bits
     def number?(one) = one.is_a?(Float) ? one.finite? : integer?(one)
     def must(key, kind, is_so) = is_so || raise(ArgumentError, "#{key} must be #{kind}")
     private_class_method :check_columns, :columns?, :numbers?, :integer?, :number?, :must

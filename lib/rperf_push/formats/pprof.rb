@@ -12,6 +12,7 @@ module RperfPush
       sampling_count trigger_count sampling_time_ns detected_thread_count unique_frames unique_stacks
     ].freeze
     GZIP_LEVEL = 1
+    PRECISION = "precision" # the unit of what is no value, in windows for our own eyes (core/profile/columns.h)
 
     module_function
 
@@ -55,7 +56,7 @@ module RperfPush
     end
 
     def mode(read, weight)
-      names = read[:types].map { |type, _| type.to_sym }
+      names = read[:types].filter_map { |type, unit| type.to_sym unless unit == PRECISION }
       names.unshift(names.delete_at(weight))
       names.one? || (names - Terms::MODES.keys).any? ? names.first : names
     end
@@ -71,7 +72,7 @@ module RperfPush
     end
 
     def units(read)
-      units = read[:types].to_h { |type, unit| [type.to_sym, unit] }
+      units = read[:types].reject { |_, unit| unit == PRECISION }.to_h { |type, unit| [type.to_sym, unit] }
       units.values.all?(Values::NANOSECONDS) ? {} : { units: }
     end
 

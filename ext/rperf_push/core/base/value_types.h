@@ -101,9 +101,13 @@ unsigned rpp_group_mode(rpp_value_group group);
 rpp_value_group rpp_mode_group(unsigned mode);
 /* The values that are levels. */
 unsigned rpp_level_mode(void);
+/* The first values are drawn: each draw of them has a weight (row.h). */
+#define RPP_DRAWN_VALUES   (RPP_VALUE_ALLOC_SPACE + 1)
+/* Beside the values of a mode: how precise they are (columns.h). */
+#define RPP_MODE_PRECISION (1u << 31)
 /* The mode with all values. */
-#define RPP_MODE_ALL      ((1u << RPP_VALUE_COUNT) - 1)
-#define RPP_MODE_TEXT_MAX 128
+#define RPP_MODE_ALL       ((1u << RPP_VALUE_COUNT) - 1)
+#define RPP_MODE_TEXT_MAX  128
 /* The names of a mode's values, joined: "cpu+wall" with the separator "+". Returns `text`. */
 const char *rpp_mode_text(unsigned mode, const char *separator, char text[RPP_MODE_TEXT_MAX]);
 

@@ -25,8 +25,11 @@ uint64_t rpp_counted_share_out(rpp_row *rows, size_t count, uint64_t objects)
         if (!row->alloc_drawn) continue;
         uint64_t given = rpp_share_of(objects, before, row->alloc_drawn, drawn);
         before += row->alloc_drawn;
+        uint64_t bytes = bytes_of(given, row->alloc_drawn_bytes, row->alloc_drawn);
         row->alloc_objects += given;
-        row->alloc_space += bytes_of(given, row->alloc_drawn_bytes, row->alloc_drawn);
+        row->alloc_space += bytes;
+        rpp_row_give_squares(row, RPP_VALUE_ALLOC_OBJECTS, given, row->alloc_drawn);
+        rpp_row_give_squares(row, RPP_VALUE_ALLOC_SPACE, bytes, row->alloc_drawn_bytes);
         row->alloc_drawn = row->alloc_drawn_bytes = 0;
     }
     return 0;

@@ -171,11 +171,12 @@ static void add_row(const rpp_levels *l, const birth *b, const rpp_survivor *sur
     uint32_t depth;
     const uint32_t *stack = rpp_stack_table_get(l->stacks, b->stack, &depth);
     for (uint32_t i = 0; i < depth; i++) locations[i] = rpp_stack_table_location(l->stacks, stack[i]);
-    rpp_sample level = {.labels = labels_of(l, b, survivor->gcs), .depth = depth};
+    rpp_label_set *labels = labels_of(l, b, survivor->gcs);
+    rpp_row level = {.state = RPP_STATE_RUNNING};
     level.inuse_objects = (uint64_t)llround(ldexp(b->objects, (int)survivor->doublings));
     level.inuse_space = level.inuse_objects * b->bytes;
-    rpp_profile_add_level(profile, &level, locations);
-    rpp_label_set_release(level.labels);
+    rpp_profile_add_row(profile, &level, labels, locations, depth);
+    rpp_label_set_release(labels);
 }
 
 static int by_birth(const void *a, const void *b)

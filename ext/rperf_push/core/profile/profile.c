@@ -162,6 +162,24 @@ static rpp_row *row_for(rpp_profile *profile, const rpp_sample *sample, const rp
     return row;
 }
 
+static double square(uint64_t weight)
+{
+    return (double)weight * (double)weight;
+}
+
+static void note_draws(rpp_row *row, const rpp_sample *sample)
+{
+    row->cpu_drawn_ns += sample->cpu_drawn_ns;
+    row->wall_drawn_ns += sample->wall_drawn_ns;
+    row->waits_drawn += sample->waits_drawn;
+    row->alloc_drawn += sample->alloc_drawn;
+    row->alloc_drawn_bytes += sample->alloc_drawn_bytes;
+    row->squares_drawn.of[RPP_VALUE_CPU] += square(sample->cpu_drawn_ns);
+    row->squares_drawn.of[RPP_VALUE_WALL] += square(sample->wall_drawn_ns);
+    row->squares_drawn.of[RPP_VALUE_ALLOC_OBJECTS] += square(sample->alloc_drawn);
+    row->squares_drawn.of[RPP_VALUE_ALLOC_SPACE] += square(sample->alloc_drawn_bytes);
+}
+
 rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations)
 {
     if (sample->state >= RPP_STATE_COUNT || sample->custom_id > RPP_CUSTOM_MAX) return RPP_INVALID;
@@ -176,11 +194,7 @@ rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const
     bool fits;
     rpp_row *row = row_for(profile, sample, locations, &fits);
     for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += sample->values[value];
-    row->cpu_drawn_ns += sample->cpu_drawn_ns;
-    row->wall_drawn_ns += sample->wall_drawn_ns;
-    row->waits_drawn += sample->waits_drawn;
-    row->alloc_drawn += sample->alloc_drawn;
-    row->alloc_drawn_bytes += sample->alloc_drawn_bytes;
+    note_draws(row, sample);
     profile->objects_seen += sample->alloc_objects;
     row->samples++;
     if (sample->custom_id) profile->custom_values |= 1u << sample->custom_id;
@@ -188,11 +202,20 @@ rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const
     return RPP_OK;
 }
 
-void rpp_profile_add_level(rpp_profile *profile, const rpp_sample *level, const rpp_location *locations)
+void rpp_profile_add_row(rpp_profile *profile, const rpp_row *added, rpp_label_set *labels,
+                         const rpp_location *locations, uint32_t depth)
 {
     bool fits;
-    rpp_row *row = row_for(profile, level, locations, &fits);
-    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += level->values[value];
+    rpp_sample key = {.labels = labels,
+                      .thread_seq = added->thread_seq,
+                      .depth = depth,
+                      .state = added->state,
+                      .custom_id = added->custom_id};
+    rpp_row *row = row_for(profile, &key, locations, &fits);
+    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += added->values[value];
+    rpp_squares_add(&row->squares, &added->squares);
+    row->samples += added->samples;
+    if (added->custom_id) profile->custom_values |= 1u << added->custom_id;
     if (!fits) rpp_stats_add(RPP_STAT_samples_overflowed, 1);
 }
 
@@ -279,6 +302,8 @@ static void add_unseen(rpp_profile *profile, rpp_state state, uint64_t cpu_ns, u
     if (!row) row = row_for(profile, &unseen, &nowhere, &fits);
     row->cpu_ns += cpu_ns;
     row->wall_ns += wall_ns;
+    row->squares.of[RPP_VALUE_CPU] += square(cpu_ns);
+    row->squares.of[RPP_VALUE_WALL] += square(wall_ns);
 }
 
 static rpp_row *stand_in_for(rpp_profile *profile, const rpp_stand_in *wanted)
@@ -297,8 +322,7 @@ static void add_stand_ins(rpp_profile *profile, const rpp_sharing *how)
     rpp_shares_look(&profile->shares, profile->rows, profile->row_count, how);
     while (rpp_shares_next_stand_in(&profile->shares, how, &cursor, &wanted)) {
         rpp_row *row = stand_in_for(profile, &wanted);
-        if (row && wanted.of_wall) row->wall_drawn_ns++;
-        if (row && wanted.of_cpu) row->cpu_drawn_ns++;
+        if (row) note_draws(row, &(rpp_sample){.wall_drawn_ns = wanted.of_wall, .cpu_drawn_ns = wanted.of_cpu});
     }
 }
 
@@ -308,7 +332,9 @@ static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
     for (size_t i = 0, count = profile->row_count; i < count; i++) {
         rpp_state state = (rpp_state)profile->rows[i].state;
         uint64_t over = profile->rows[i].wall_drawn_ns;
+        double squares = profile->rows[i].squares_drawn.of[RPP_VALUE_WALL];
         profile->rows[i].wall_drawn_ns = 0;
+        profile->rows[i].squares_drawn.of[RPP_VALUE_WALL] = 0;
         if (!over) continue;
         uint64_t part = rpp_share_of(unplaced->nobodys[state], before[state], over, unplaced->over_ns[state]);
         before[state] += over;
@@ -316,6 +342,7 @@ static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
         rpp_row *row = row_like(profile, i, 0, state);
         if (!row) row = last_row_of(profile, (uint8_t)state, RPP_CUSTOM_NONE);
         row->wall_ns += part;
+        row->squares.of[RPP_VALUE_WALL] += rpp_squares_scaled(squares, part, over);
     }
 }
 
@@ -367,6 +394,8 @@ static void add_up(rpp_row *to, const rpp_row *row)
     to->waits_drawn += row->waits_drawn;
     to->alloc_drawn += row->alloc_drawn;
     to->alloc_drawn_bytes += row->alloc_drawn_bytes;
+    rpp_squares_add(&to->squares, &row->squares);
+    rpp_squares_add(&to->squares_drawn, &row->squares_drawn);
     to->samples += row->samples;
 }
 

@@ -44,8 +44,9 @@ void rpp_profile_free(rpp_profile *profile);
  * added. */
 RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
 
-/* Adds to a level: a row that no capture made. Like add, else. */
-void rpp_profile_add_level(rpp_profile *profile, const rpp_sample *level, const rpp_location *locations);
+/* Adds a level, or a row of another profile whose draws have got their shares. What does not fit goes to (overflow), as in add. */
+void rpp_profile_add_row(rpp_profile *profile, const rpp_row *added, rpp_label_set *labels,
+                         const rpp_location *locations, uint32_t depth);
 /* When its level was found (monotonic); 0: it has none. */
 void rpp_profile_set_level_ns(rpp_profile *profile, uint64_t level_ns);
 uint64_t rpp_profile_level_ns(const rpp_profile *profile);

@@ -142,57 +142,45 @@ static bool begin_level(rpp_recording *recording, const rpp_profile *profile)
     return true;
 }
 
-static void drop_level(rpp_sample *sample)
+static void drop_level(rpp_row *row)
 {
     for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
-        if (rpp_level_mode() >> value & 1) sample->values[value] = 0;
+        if (rpp_level_mode() >> value & 1) row->values[value] = 0;
     }
 }
 
-static bool has_any(const rpp_sample *sample)
+static bool has_any(const rpp_row *row)
 {
-    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
-        if (sample->values[value]) return true;
-    }
-    return false;
+    uint64_t any = row->samples;
+    for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) any |= row->values[value];
+    return any;
 }
 
-static rpp_status add_rows(rpp_recording *recording, const rpp_profile *profile, translation *t)
+static void add_rows(rpp_recording *recording, const rpp_profile *profile, translation *t)
 {
-    rpp_status status = RPP_OK;
     bool with_level = begin_level(recording, profile);
     const rpp_row *rows = rpp_profile_rows(profile);
     for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
-        const rpp_row *row = &rows[i];
-        rpp_sample sample = {
-            .labels = (rpp_label_set *)rpp_label_sets_get(rpp_profile_label_sets(profile), row->labels),
-            .thread_seq = row->thread_seq,
-            .depth = translate_stack(profile, row->stack, t),
-            .state = row->state,
-            .custom_id = row->custom_id,
-        };
-        memcpy(sample.values, row->values, sizeof sample.values);
-        recording->captures += row->samples;
-        if (!with_level) drop_level(&sample);
-        if (!row->samples) {
-            if (has_any(&sample)) rpp_profile_add_level(recording->profile, &sample, t->stack);
-        } else if (rpp_profile_add(recording->profile, &sample, t->stack) != RPP_OK)
-            status = RPP_NO_MEMORY;
+        rpp_row row = rows[i];
+        rpp_label_set *labels = (rpp_label_set *)rpp_label_sets_get(rpp_profile_label_sets(profile), row.labels);
+        recording->captures += row.samples;
+        if (!with_level) drop_level(&row);
+        if (!has_any(&row)) continue;
+        rpp_profile_add_row(recording->profile, &row, labels, t->stack, translate_stack(profile, row.stack, t));
     }
-    return status;
 }
 
 rpp_status rpp_recording_add(rpp_recording *recording, const rpp_profile *profile, const rpp_frame_names *names)
 {
-    rpp_status status = RPP_NO_MEMORY;
     translation *t = rpp_calloc(1, sizeof *t);
     pthread_mutex_lock(&recording->lock);
     recording->changes++;
-    if (t && translate(recording, profile, names, t)) status = add_rows(recording, profile, t);
+    bool translated = t && translate(recording, profile, names, t);
+    if (translated) add_rows(recording, profile, t);
     pthread_mutex_unlock(&recording->lock);
     if (t) rpp_free(t->ids);
     rpp_free(t);
-    return status;
+    return translated ? RPP_OK : RPP_NO_MEMORY;
 }
 
 void rpp_recording_read(rpp_recording *recording, void (*visit)(const rpp_recorded *recorded, void *context),

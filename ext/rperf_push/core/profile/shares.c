@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 
 /* Chance does not explain a larger ratio of sum and draws. Then the draws were not random, and count only up to this ratio. */
-#define FURTHEST 5u
+#define FURTHEST   5u
 /* Draws are worth at most so many times their weight, so that the first after a lull do not get all of it. */
 #define MOST_WORTH 20u
 
@@ -145,18 +145,20 @@ static void add_to_pool(const rpp_shares *shares, const rpp_thread_sums *thread,
 static void give_cpu_to(rpp_shares *shares, rpp_row *row, const rpp_sharing *how, cpu_pool *pool,
                         const uint64_t *pool_gives)
 {
-    uint64_t drawn = row->cpu_drawn_ns;
+    uint64_t drawn = row->cpu_drawn_ns, given;
     uint32_t state = row->state;
     if (!drawn) return;
     rpp_thread_sums *thread = whose(shares, row);
     if (is_own(shares, thread, state, how)) {
-        row->cpu_ns +=
+        given =
             rpp_share_of(thread->sums.cpu_ns[state], thread->cpu_given_ns[state], drawn, thread->cpu_drawn_ns[state]);
         thread->cpu_given_ns[state] += drawn;
     } else {
-        row->cpu_ns += rpp_share_of(pool_gives[state], pool->given_ns[state], drawn, pool->drawn_ns[state]);
+        given = rpp_share_of(pool_gives[state], pool->given_ns[state], drawn, pool->drawn_ns[state]);
         pool->given_ns[state] += drawn;
     }
+    row->cpu_ns += given;
+    rpp_row_give_squares(row, RPP_VALUE_CPU, given, drawn);
     row->cpu_drawn_ns = 0;
 }
 
@@ -175,6 +177,11 @@ static void give_cpu(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_
 }
 
 /* --- wall time: each thread's own --- */
+
+static double squares_on(const rpp_row *row, uint32_t line)
+{
+    return row->squares_drawn.of[line == RAN ? RPP_VALUE_CPU : RPP_VALUE_WALL];
+}
 
 static uint64_t drawn_on(const rpp_row *row, uint32_t line)
 {
@@ -275,17 +282,22 @@ static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
 {
     rpp_thread_sums *thread = whose(shares, row);
     uint64_t drawn_ns = 0, given_ns = 0;
+    double squares_drawn = 0;
     for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {
         uint64_t drawn = drawn_on(row, line);
         if (!drawn) continue;
-        given_ns +=
+        uint64_t given =
             rpp_share_of(thread->wall_ns[line], thread->wall_given_ns[line], drawn, thread->wall_drawn_ns[line]);
+        squares_drawn += squares_on(row, line);
+        row->squares.of[RPP_VALUE_WALL] += rpp_squares_scaled(squares_on(row, line), given, drawn);
+        given_ns += given;
         drawn_ns += drawn;
         thread->wall_given_ns[line] += drawn;
     }
     row->wall_ns += given_ns;
     give_waits_to(row, given_ns, drawn_ns);
     row->wall_drawn_ns = drawn_ns > given_ns ? drawn_ns - given_ns : 0;
+    row->squares_drawn.of[RPP_VALUE_WALL] = rpp_squares_scaled(squares_drawn, row->wall_drawn_ns, drawn_ns);
     over[row->state] += row->wall_drawn_ns;
 }
 

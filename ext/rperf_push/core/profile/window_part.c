@@ -6,24 +6,18 @@
 
 #include "base/alloc.h"
 
-/* All of it, or nothing. */
-static bool move(rpp_profile *from, rpp_row *row, const uint64_t values[RPP_VALUE_COUNT], rpp_profile *to)
+/* The values of the part, and its samples. All of it, or nothing. */
+static bool move(rpp_profile *from, rpp_row *row, const rpp_row *part, rpp_profile *to)
 {
     uint32_t depth;
     const uint32_t *stack = rpp_stack_table_get(rpp_profile_stacks(from), row->stack, &depth);
     rpp_location *locations = rpp_calloc((size_t)depth + 1, sizeof *locations);
     if (!locations) return false;
     for (uint32_t i = 0; i < depth; i++) locations[i] = rpp_stack_table_location(rpp_profile_stacks(from), stack[i]);
-    rpp_sample sample = {.thread_seq = row->thread_seq,
-                         .depth = depth,
-                         .state = row->state,
-                         .custom_id = row->custom_id,
-                         .labels = (rpp_label_set *)rpp_label_sets_get(rpp_profile_label_sets(from), row->labels)};
-    memcpy(sample.values, values, sizeof sample.values);
-    bool moved = rpp_profile_add(to, &sample, locations) == RPP_OK;
+    rpp_label_set *labels = (rpp_label_set *)rpp_label_sets_get(rpp_profile_label_sets(from), row->labels);
+    rpp_profile_add_row(to, part, labels, locations, depth);
     rpp_free(locations);
-    if (!moved) return false;
-    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] -= sample.values[value];
+    for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] -= part->values[value];
     return true;
 }
 
@@ -52,7 +46,10 @@ rpp_profile *rpp_window_part_known(rpp_profile *profile, const rpp_frame_names *
     rpp_profile *known = rpp_profile_new(limits);
     for (size_t i = 0; known && i < rpp_profile_row_count(profile); i++) {
         rpp_row *row = rpp_profile_row(profile, i);
-        if (is_named(profile, row, names)) (void)move(profile, row, row->values, known);
+        const rpp_row all = *row;
+        if (!is_named(profile, row, names) || !move(profile, row, &all, known)) continue;
+        row->squares = (rpp_squares){{0}};
+        row->samples = 0;
     }
     return unless_empty(known);
 }
@@ -76,9 +73,9 @@ static void take_from_thread(rpp_profile *from, rpp_row *const *rows, size_t cou
     for (size_t k = 0; k < sizeof waits / sizeof *waits; k++) {
         for (size_t i = 0; i < count && excess_ns; i++) {
             uint64_t part_ns = rows[i]->wall_ns < excess_ns ? rows[i]->wall_ns : excess_ns;
-            /* The waits stay with the first part. */
-            const uint64_t part[RPP_VALUE_COUNT] = {[RPP_VALUE_WALL] = part_ns};
-            if (rows[i]->state != waits[k] || !part_ns || !move(from, rows[i], part, late)) continue;
+            /* The waits and samples stay with the other part. */
+            const rpp_row part = {.wall_ns = part_ns, .thread_seq = rows[i]->thread_seq, .state = rows[i]->state};
+            if (rows[i]->state != waits[k] || !part_ns || !move(from, rows[i], &part, late)) continue;
             excess_ns -= part_ns;
         }
     }
