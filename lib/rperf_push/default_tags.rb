@@ -6,7 +6,7 @@ require_relative "json_text"
 module RperfPush
   # Tags below those that somebody chose, by a block or by the environment.
   class DefaultTags
-    # Git itself is not asked: no program is started in the application. What is no commit or address keeps nothing from starting.
+    # No repository is read: the application may run from anywhere. What is no commit or address keeps nothing from starting.
     #
     # @param env [#[]] the environment
     def self.of_commit(env)

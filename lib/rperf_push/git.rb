@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
+require "time"
+require_relative "git_repository"
+
 module RperfPush
-  # Which commit runs, and where its source is: what a CI or a host says of it, else git.
+  # Which commit runs, and where its source is: what a CI or a host says of it, else the files of the repository.
   module Git
     Place = Struct.new(:commit, :branches, :repository)
 
@@ -22,7 +25,10 @@ module RperfPush
       Place.new("HEROKU_SLUG_COMMIT", [], ->(_env) {}),
       Place.new("SOURCE_VERSION", [], ->(_env) {})
     ].freeze
-    SEPARATOR = "\0"
+    # Only git could say it, and would run what the repository's configuration names.
+    DIRTY = "RPERF_PUSH_GIT_DIRTY"
+    ANSWERS = { "1" => true, "true" => true, "0" => false, "false" => false }.freeze
+    TIME = /^committer .*> (\d{1,12}) ([+-](?:0\d|1[0-4]))([0-5]\d)$/
     # The gem uri may be one whose version Bundler is about to choose: RUBYOPT loads this file before.
     WEB = %r{\A(?<scheme>https?)://(?:[^@/?#]*@)?(?<host>[^@:/?#]+)(?::(?<port>\d*))?(?<path>/[^?#]*)?(?:[?#].*)?\z}i
     PORTS = { "http" => 80, "https" => 443 }.freeze
@@ -33,15 +39,15 @@ module RperfPush
     # For Pyroscope, which links frames to their source by them.
     #
     # @param env [#[]] the environment
-    # @param directory [String, nil] where git is asked; nil: not at all
+    # @param directory [String, nil] in the repository; nil: only the environment is asked
     # @return [Hash{Symbol => String}] service_git_ref, service_repository and service_root_path, what is known of them; what can be
     #   no commit, address or path is left out
     def labels(env, directory)
       place = place_in(env)
-      ref = place ? env[place.commit] : ask(directory, "rev-parse", "HEAD")
-      url = said(env, "RPERF_PUSH_SERVICE_REPOSITORY") || place&.repository&.call(env) ||
-            ask(directory, "config", "--get", "remote.origin.url")
-      { service_git_ref: ref, service_repository: web_address(url), service_root_path: root_path(env, directory) }
+      repository = GitRepository.around(directory) if directory
+      ref = place ? env[place.commit] : repository&.id_of("HEAD")
+      { service_git_ref: ref, service_repository: web_address(address(env, place, repository)),
+        service_root_path: root_path(env, repository) }
         .select { |_, value| PLAIN.match?(value.to_s.b) }
     end
 
@@ -50,24 +56,39 @@ module RperfPush
     # @return [Hash, nil] :sha, :branch, :subject, :committed_at, :dirty; nil where no commit is known
     def meta(env = ENV, directory = Dir.pwd)
       place = place_in(env)
-      known = { sha: env[place.commit], branch: first_of(place.branches, env) }.compact.transform_values { |said| text(said) } if place
-      asked = ask(directory, "log", "-1", "--format=%H%x00%s%x00%cI", "--end-of-options", place ? env[place.commit] : "HEAD", "--")
-      return known unless asked
+      said = place ? { sha: env[place.commit], branch: first_of(place.branches, env) } : {}
+      read = read_from(GitRepository.around(directory), place ? env[place.commit] : "HEAD")
+      all = { **read, **said.compact }
+      { **all.transform_values { |value| text(value) }, dirty: ANSWERS[env[DIRTY]] }.compact if all.any?
+    end
 
-      sha, subject, committed_at = asked.split(SEPARATOR)
-      { sha:, branch: ask(directory, "rev-parse", "--abbrev-ref", "HEAD"), subject:, committed_at:,
-        dirty: !ask(directory, "status", "--porcelain", "--untracked-files=no").nil? }.compact.merge(known || {})
+    # @param name [String] what the commit is called
+    def read_from(repository, name)
+      sha = repository&.id_of(name)
+      commit = repository.commit(sha) if sha
+      return {} unless sha && (commit || name == "HEAD")
+
+      { sha:, branch: repository.branch, **details(commit) }.compact
+    end
+
+    # @param commit [String, nil] as git keeps it
+    def details(commit)
+      head, message = commit.to_s.split("\n\n", 2)
+      seconds, hours, minutes = head.to_s.match(TIME)&.captures
+      { subject: message && message.lstrip.split(/\n\s*\n/).first.to_s.split("\n").join(" "),
+        committed_at: seconds && Time.at(seconds.to_i, in: "#{hours}:#{minutes}").iso8601 }
     end
 
     def said(env, name) = env[name].then { |value| value unless value.to_s.empty? }
     def place_in(env) = PLACES.find { |place| said(env, place.commit) }
     def first_of(names, env) = names.filter_map { |name| env[name] }.find { |value| !value.empty? }
 
-    # Where the application is in its repository; nil: at its top, as Pyroscope takes it then.
-    def root_path(env, directory)
-      path = said(env, "RPERF_PUSH_SERVICE_ROOT_PATH") || ask(directory, "rev-parse", "--show-prefix")
-      path&.delete_suffix("/")
+    def address(env, place, repository)
+      said(env, "RPERF_PUSH_SERVICE_REPOSITORY") || place&.repository&.call(env) || repository&.remote
     end
+
+    # Where the application is in its repository; nil: at its top, as Pyroscope takes it then.
+    def root_path(env, repository) = (said(env, "RPERF_PUSH_SERVICE_ROOT_PATH") || repository&.prefix)&.delete_suffix("/")
 
     # A remote's address may hold a token, and often is no address for a browser.
     def web_address(remote)
@@ -81,18 +102,8 @@ module RperfPush
       "#{scheme}://#{found[:host]}#{port}#{found[:path]}".force_encoding(Encoding::UTF_8)
     end
 
-    # @return [String, nil] nil for nothing, and where there is no git or no repository
-    def ask(directory, *arguments)
-      return unless directory
-
-      out = text(IO.popen(["git", "-C", directory, *arguments], "rb", in: File::NULL, err: File::NULL, &:read)).strip
-      out if $?.success? && !out.empty?
-    rescue SystemCallError
-      nil
-    end
-
     # Branches and subjects are UTF-8, whatever the locale is.
     def text(bytes) = bytes.dup.force_encoding(Encoding::UTF_8).scrub("?")
-    private_class_method :said, :place_in, :first_of, :root_path, :web_address, :ask, :text
+    private_class_method :said, :place_in, :first_of, :read_from, :details, :address, :root_path, :web_address, :text
   end
 end

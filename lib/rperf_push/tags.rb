@@ -12,11 +12,11 @@ module RperfPush
     # @return [Hash{Symbol => String}] as OpenTelemetry calls them
     def runtime = { process_runtime_name: RUBY_ENGINE, process_runtime_version: RUBY_VERSION }
 
-    # What Pyroscope needs to link a frame to its source. Empty where neither the environment nor git knows. What the environment
+    # What Pyroscope needs to link a frame to its source. Empty where neither the environment nor a repository knows. What the environment
     # knows is among the tags by itself.
     #
     # @param env [#[]] the environment
-    # @param directory [String] where git is asked; nil: not at all
+    # @param directory [String] in the repository; nil: only the environment is asked
     # @return [Hash{Symbol => String}] service_git_ref, service_repository and service_root_path
     def commit(env: ENV, directory: Dir.pwd) = Git.labels(env, directory)
   end

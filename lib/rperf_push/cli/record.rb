@@ -117,7 +117,7 @@ module RperfPush
     module Meta
       module_function
 
-      # Asked before the command starts: it may change what git says.
+      # Asked before the command starts: it may change what the repository says.
       def given(name, options)
         labels = (options[:label] || []).to_h do |pair|
           key, value = pair.split("=", 2)
