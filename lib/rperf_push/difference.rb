@@ -4,31 +4,33 @@ require_relative "graph"
 require_relative "formats/text"
 
 module RperfPush
-  # What differs between two profiles, function by function: by their shares of the whole, or by their time.
+  # What differs between two profiles, function by function: by their time, or by their shares of the whole.
   class Difference
     NOTHING = 0.0005 # of the target: what would read 0.0 %
 
     Row = Struct.new(:label, :path, :base, :target, :base_share, :target_share, :base_total, :target_total) do
       def to_s = path.empty? ? label : "#{label} (#{path})"
     end
+    # `error` is two standard errors; nil: a file does not say how precise it is.
+    Change = Struct.new(:row, :by, :error) do
+      def chance? = !error.nil? && by.abs <= error
+      def place = [chance? ? 1 : 0, -by.abs, row.label]
+    end
 
-    # @param absolute [Boolean] times; else the base is scaled to the target's length
-    def initialize(base, target, value: nil, absolute: false)
+    # @param relative [Boolean] shares: the base is scaled to the target's total; else times
+    def initialize(base, target, value: nil, relative: false)
       @data = target
       @names = [base, target].map { |data| Values.names(data).first }
       @value = value || @names.last
       raise ArgumentError, "they measure different things: #{@names.join(", ")}" if value.nil? && @names.uniq.size > 1
 
       @base, @target = [base, target].map { |data| Graph.new(data, value:) }
-      @absolute = absolute
+      @relative = relative
       @bases = [base, target]
     end
 
     def rows
-      @rows ||= begin
-        before, after = [@base, @target].map { |graph| graph.functions.to_h { |one| [[one.label, one.path], one] } }
-        (before.keys | after.keys).map { |key| row(key, before[key], after[key]) }
-      end
+      @rows ||= functions.map { |key, (before, after)| row(key, before, after) }
     end
 
     # Those with time of their own, the most changed first.
@@ -37,13 +39,12 @@ module RperfPush
       own.sort_by { |one| [-(one.target_share - one.base_share).abs, one.label] }
     end
 
-    # @return [String] flat and cumulative, most changed first
+    # @return [String] both totals, then flat and cumulative, most changed first, and what chance explains last
     def text(limit:)
-      mode = @absolute ? "times" : "normalised to the target's length"
-      head = "Base: #{amount(@base.total)}, target: #{amount(@target.total)} (#{@value}), #{mode}\n\n"
-      head + { "Flat" => %i[base target], "Cumulative" => %i[base_total target_total] }.map do |title, (before, after)|
-        table(title, before, after, limit)
-      end.join("\n")
+      tables = { "Flat" => %i[base target self_ns], "Cumulative" => %i[base_total target_total total_ns] }.map do |title, keys|
+        [title, changes(*keys).first(limit)]
+      end
+      "#{totals}#{legend(tables)}\n#{tables.map { |title, changes| table(title, changes) }.join("\n")}"
     end
 
     # @return [Hash]
@@ -56,25 +57,58 @@ module RperfPush
 
     private
 
+    # @return [Hash] [label, path] => the function in the base and in the target; nil where it is not
+    def functions
+      @functions ||= begin
+        before, after = [@base, @target].map { |graph| graph.functions.to_h { |one| [[one.label, one.path], one] } }
+        (before.keys | after.keys).to_h { |key| [key, [before[key], after[key]]] }
+      end
+    end
+
     def row((label, path), before, after)
       own, total = %i[self_ns total_ns].map { |key| [before, after].map { |function| function ? function[key] : 0 } }
       Row.new(label, path, *own, @base.percent(own.first), @target.percent(own.last), *total)
     end
 
-    def scale = @absolute || @base.total.zero? ? 1.0 : @target.total.to_f / @base.total
+    def scale = !@relative || @base.total.zero? ? 1.0 : @target.total.to_f / @base.total
     def amount(number) = Text.quantity(number, @data, @value)
 
-    def table(title, before, after, limit)
-      lines = changes(before, after).first(limit).map do |one, change|
-        format("%18s %+6.1f%%  %s\n", "#{"+" if change.positive?}#{amount(change)}", @target.percent(change), one)
+    # "Total: 278.0 → 896.0 ms, +222.3 % (cpu)"
+    def totals
+      before, after = [@base, @target].map { |graph| amount(graph.total) }
+      unit = after[/ .*/m]
+      change = format(", %+.1f %%", (@target.total - @base.total) * 100.0 / @base.total) unless @base.total.zero?
+      "Total: #{before.delete_suffix(unit)} → #{after}#{change} (#{@value})#{"; shares: the base is scaled to the target" if @relative}\n"
+    end
+
+    def legend(tables)
+      changes = tables.flat_map(&:last)
+      [*("±: two standard errors of sampling\n" if changes.any? { |change| change.error&.positive? }),
+       *("~: within them, so no change that these samples can tell\n" if changes.any?(&:chance?))].join
+    end
+
+    def table(title, changes)
+      lines = changes.map do |change|
+        by = "#{"+" if change.by.positive?}#{amount(change.by)}"
+        "#{mark(change)}#{format("%18s%s %+6.1f%%", by, error_text(change), @target.percent(change.by))}  #{change.row}\n"
       end
       " #{title}:\n#{lines.empty? ? "       no difference\n" : lines.join}"
     end
 
-    # @return [Array<(Row, Integer)>] the largest first
-    def changes(before, after)
-      all = rows.map { |one| [one, (one[after] - (one[before] * scale)).round] }
-      all.reject { |_, change| change.abs <= NOTHING * @target.total }.sort_by { |one, change| [-change.abs, one.label] }
+    def precise? = @base.precise? && @target.precise?
+    def mark(change) = ("#{change.chance? ? "~" : " "} " if precise?)
+    def error_text(change) = (format(" %14s", ("± #{amount(change.error.round)}" if change.error.positive?)) if precise?)
+
+    # @return [Array<Change>] what the samples can tell first, and the largest first
+    def changes(before, after, key)
+      all = functions.keys.zip(rows).map { |name, one| Change.new(one, (one[after] - (one[before] * scale)).round, error(name, key)) }
+      all.reject { |change| change.by.abs <= NOTHING * @target.total }.sort_by(&:place)
+    end
+
+    # Errors of two profiles add up as their squares do.
+    def error(name, key)
+      before, after = functions[name].zip([@base, @target]).map { |function, graph| function ? graph.error_of(function, key) : 0 }
+      Math.hypot(before * scale, after) if precise?
     end
 
     def counts(data)

@@ -71,7 +71,7 @@ module RperfPush
       function = @graph.functions[index]
       lines = @graph.lines_of(function)
       ["#{heading(function, lines)}\n",
-       "  #{is_other ? @value : "samples"}: #{share(function.self_ns)} self / #{share(function.total_ns)} total\n",
+       "  #{is_other ? @value : "samples"}: #{spent_in(function, :self_ns)} self / #{spent_in(function, :total_ns)} total\n",
        *relatives("callers", @graph.callers_of(function), function, limit),
        *relatives("callees", @graph.callees_of(function), function, limit),
        *code(function, lines)].join
@@ -122,6 +122,12 @@ module RperfPush
     end
 
     def others = @others ||= @other_values.map { |value| self.class.new(@profile, value:) }
+
+    # With two standard errors, if the data has them.
+    def spent_in(function, key)
+      error = @graph.error_of(function, key)
+      [amount(function[key]), *("± #{amount(error.round)}" if error&.positive?), format("(%.1f%%)", @graph.percent(function[key]))].join(" ")
+    end
 
     def share(number) = format("%s (%.1f%%)", amount(number), @graph.percent(number))
 

@@ -108,7 +108,7 @@ RSpec.describe "reading profiles" do
     { [] => 4, ["--text"] => 4, ["--top"] => 4, %w[--method M#middle] => 5, %w[--by-label n] => 2, ["--dot"] => 2,
       %w[--format table] => 2, %w[--format table-json] => 3 }.each { |options, count| expect([options, rows.call("report", *options)]).to eq([options, count]) }
     expect(rows.call("diff", "--method", "M#middle", path)).to eq(10)
-    expect(rows.call("diff", "--absolute", file("few.json", data.merge(mode: :cpu, aggregated_samples: [many[0]])))).to eq(4)
+    expect(rows.call("diff", file("few.json", data.merge(mode: :cpu, aggregated_samples: [many[0]])))).to eq(4)
   end
 
   it "prints tables for machines, with the rest in a row" do
@@ -129,8 +129,8 @@ RSpec.describe "reading profiles" do
     expect(shown.("misses", "--collapsed")).to eq("# misses count\n<main>;B#new 1\n")
     expect(shown.("sent", "--by-label", "endpoint")).to match(/^ +0\.5 KB .* y$/)
     expect(rperf_push("diff", "--value", "sent", "--collapsed", *both).out).to eq("<main>;B#new;A#pow 2048 4096\n<main> 512 512\n")
-    expect(rperf_push("diff", "--value", "sent", "--absolute", *both).out)
-      .to start_with("Base: 2.5 KB, target: 4.5 KB (sent), times\n").and include("           +2.0 KB  +44.4%  A#pow (a.rb)\n")
+    expect(rperf_push("diff", "--value", "sent", *both).out)
+      .to start_with("Total: 2.5 → 4.5 KB, +80.0 % (sent)\n").and include("           +2.0 KB  +44.4%  A#pow (a.rb)\n")
   end
 
   it "shows another value" do
@@ -153,15 +153,77 @@ RSpec.describe "reading profiles" do
     expect(sum[:aggregated_samples].sum { |sample| sample[1] }).to eq(26_000_000)
   end
 
+  # 543 → 126 ms looked like four milliseconds less, when shares were compared.
+  it "takes a shorter run for a faster one, and one without anything for none" do
+    slow, fast = { "slow.json" => 543, "fast.json" => 126 }.map do |name, ms|
+      file(name, data.merge(aggregated_samples: [[[["fib.rb", "Object#fib", 1]], ms * 1_000_000, 1, 0]]))
+    end
+    expect(rperf_push("diff", slow, fast).out).to start_with("Total: 543.0 → 126.0 ms, -76.8 % (cpu)\n").and include("-417.0 ms -331.0%  Object#fib")
+    nothing = file("nothing.json", data.merge(aggregated_samples: []))
+    expect(rperf_push("diff", nothing, fast).out).to start_with("Total: 0.0 → 126.0 ms (cpu)\n")
+  end
+
+  # Samples of 4 ms: 25 of fib, and then 36; of get 25, and then 100. The wait was timed.
+  describe "with the numbers of samples" do
+    def sampled(name, counts, known: true)
+      rows = counts.map { |label, count| [[["a.rb", label, 1], ["m.rb", "<main>", 1]], count * 4_000_000, 1, 0] } << [[["<C method>", "Kernel#sleep", 0]], 70_000_000, 1, 0]
+      values = { samples: [*counts.values, 1], weight_squares: [*counts.values.map { |count| count * (4_000_000**2) }, 0] }
+      file(name, data.merge(mode: :wall, aggregated_samples: rows, **(known ? { values: } : {})))
+    end
+
+    let(:before) { sampled("before.json", { "A#fib" => 25, "A#get" => 25 }) }
+    let(:after) { sampled("after.json", { "A#fib" => 36, "A#get" => 100 }) }
+
+    it "prints two standard errors, and none of what was timed or where a file does not say" do
+      rows = rperf_push("report", before).out.lines(chomp: true).grep(/%/)
+      expect(rows.first(4)).to eq(["          100.0 ms      ± 40.0 ms  37.0%  A#fib (a.rb)",
+                                   "          100.0 ms      ± 40.0 ms  37.0%  A#get (a.rb)",
+                                   "           70.0 ms                 25.9%  Kernel#sleep (<C method>)",
+                                   "          200.0 ms      ± 56.6 ms  74.1%  <main> (m.rb)"])
+      expect(rperf_push("report", "--method", "<main>", before).out).to include("  samples: 0.0 ms (0.0%) self / 200.0 ms ± 56.6 ms (74.1%) total\n")
+      expect(rperf_push("report", before, after).out).to include("          500.0 ms      ± 89.4 ms  56.6%  A#get (a.rb)\n")
+      unknown = sampled("unknown.json", { "A#fib" => 25 }, known: false)
+      expect([["report", unknown], ["report", before, unknown], ["diff", before, unknown]].map { |arguments| rperf_push(*arguments).out }.grep(/±|~/)).to eq([])
+    end
+
+    it "marks what two standard errors explain, which is no change" do
+      expect(rperf_push("diff", before, after).out).to eq(<<~TEXT)
+        Total: 270.0 → 614.0 ms, +127.4 % (wall)
+        ±: two standard errors of sampling
+        ~: within them, so no change that these samples can tell
+
+         Flat:
+                   +300.0 ms      ± 89.4 ms  +48.9%  A#get (a.rb)
+        ~           +44.0 ms      ± 62.5 ms   +7.2%  A#fib (a.rb)
+
+         Cumulative:
+                   +344.0 ms     ± 109.1 ms  +56.0%  <main> (m.rb)
+                   +300.0 ms      ± 89.4 ms  +48.9%  A#get (a.rb)
+        ~           +44.0 ms      ± 62.5 ms   +7.2%  A#fib (a.rb)
+      TEXT
+      expect(rperf_push("diff", before, before).out).not_to match(/±|~/)
+    end
+
+    it "says the error of a value that is not the weight, if the file has it" do
+      both = data.merge(mode: %i[cpu wall], values: { wall: [9_000_000, 0, 0], wall_squares: [4 * (10**12), 0, 0], weight_squares: [0, 0, 0] })
+      expect(rperf_push("report", "--value", "wall", file("both.json", both)).out).to include("            9.0 ms       ± 4.0 ms 100.0%  A#pow (a.rb)\n")
+    end
+
+    it "adds up squares that are more than 64 bits have room for" do
+      huge = data.merge(values: { samples: [9, 9, 9], weight_squares: [10**24, 10**24, 10**24] })
+      expect(rperf_push("report", file("huge.json", huge)).out).to include("10.0 ms ± 3464101.6 ms 100.0%  <main>")
+    end
+  end
+
   it "refuses to sum what measures different things" do
     wall = file("wall.json", data.merge(mode: :wall))
     expect(rperf_push("report", path, wall).to_a).to eq(["", "rperf-push: report: they measure different things: cpu, wall\n", 1])
   end
 
-  it "tells what differs, by shares or by time" do
+  it "tells what differs, by time or by shares" do
     twice = file("twice.json", data(2))
-    expect(rperf_push("diff", path, twice, "--absolute").out).to eq(<<~TEXT)
-      Base: 10.0 ms, target: 16.0 ms (cpu), times
+    expect(rperf_push("diff", path, twice).out).to eq(<<~TEXT)
+      Total: 10.0 → 16.0 ms, +60.0 % (cpu)
 
        Flat:
                  +6.0 ms  +37.5%  A#pow (a.rb)
@@ -171,10 +233,11 @@ RSpec.describe "reading profiles" do
                  +6.0 ms  +37.5%  A#pow (a.rb)
                  +6.0 ms  +37.5%  B#new (b.rb)
     TEXT
-    normalised = rperf_push("diff", path, twice).out
-    expect(normalised).to include("+2.4 ms  +15.0%  A#pow", "-1.8 ms  -11.2%  B#new")
+    shares = rperf_push("diff", "--relative", path, twice).out
+    expect(shares).to start_with("Total: 10.0 → 16.0 ms, +60.0 % (cpu); shares: the base is scaled to the target\n")
+    expect(shares).to include("+2.4 ms  +15.0%  A#pow", "-1.8 ms  -11.2%  B#new")
     expect(rperf_push("diff", path, path).out.scan("no difference").size).to eq(2)
-    expect(rperf_push("diff", path, path, "--", twice, twice).out).to include("Base: 20.0 ms, target: 32.0 ms")
+    expect(rperf_push("diff", path, path, "--", twice, twice).out).to include("Total: 20.0 → 32.0 ms, +60.0 %")
     noisy = file("noisy.json", data.merge(aggregated_samples: [*data[:aggregated_samples], [[["n.rb", "Noise#n", 1]], 40, 1, 0]]))
     expect(rperf_push("diff", path, noisy).out.scan("no difference").size).to eq(2)
     table = rperf_push("diff", "--format", "table", path, twice).out.lines(chomp: true)

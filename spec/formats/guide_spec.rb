@@ -80,7 +80,7 @@ RSpec.describe "An example of rperf's guide" do
     # 3.5
     ["rperf-push record -o before.pb.gz ruby my_app.rb", "before.pb.gz", /\A\x1F\x8B/n],
     ["rperf-push record -o after.pb.gz ruby my_app.rb", "after.pb.gz", /\A\x1F\x8B/n],
-    *["", " --top", " --text"].map { |option| ["rperf-push diff#{option} before.pb.gz after.pb.gz", /\ABase: [\d.]+ ms, target: [\d.]+ ms \(cpu\)/] },
+    *["", " --top", " --text"].map { |option| ["rperf-push diff#{option} before.pb.gz after.pb.gz", /\ATotal: [\d.]+ → [\d.]+ ms, [+-][\d.]+ % \(cpu\)/] },
     # 3.6, 3.7, 5.4.4
     ["rperf-push stat --no-inherit ruby my_app.rb", stat], [fork, two],
     ["rperf-push help", /%GVL=blocked.*%GC=mark/m], ["rperf-push --help", /\n  record .*\n  stat .*\n  exec .*\n(?:  trace .*\n)?  report .*\n  diff /],

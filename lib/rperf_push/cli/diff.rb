@@ -25,7 +25,7 @@ module RperfPush
       private
 
       def page(bases, targets)
-        showing = Showing.new("diff", { "base" => bases, "target" => targets }, **@options.slice(:absolute, :max_bytes))
+        showing = Showing.new("diff", { "base" => bases, "target" => targets }, **@options.slice(:relative, :max_bytes))
         @options[:html] ? Profiles.write("diff", showing.html, @options[:output], bases + targets) : showing.serve(@options)
         0
       end
@@ -43,7 +43,7 @@ module RperfPush
       def text(base, target)
         value = @options[:value]&.to_sym
         limit = @options[:limit]
-        difference = Difference.new(base, target, value:, absolute: @options[:absolute])
+        difference = Difference.new(base, target, value:, relative: @options[:relative])
         if @options[:format] then Table.diff(difference, @options[:format], limit:)
         elsif @options[:collapsed] then collapsed(base, target, value)
         elsif @options[:method] then methods(base, target, value, limit)

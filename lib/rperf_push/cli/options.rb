@@ -75,8 +75,8 @@ module RperfPush
         "report" => READING,
         "view" => [ControlOptions::MAX_BYTES, *ControlOptions::SERVING],
         "diff" => [*READING.reject { |option| %i[by_label synthetic_frames dot].include?(option.key) },
-                   Option.new(long: "absolute", key: :absolute,
-                              text: "compare times; without it shares, so that runs of different length compare")],
+                   Option.new(long: "relative", key: :relative,
+                              text: "compare shares instead of times, so that runs of different length compare")],
         **ControlOptions::TABLE
       }.freeze
 

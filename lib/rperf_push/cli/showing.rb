@@ -51,13 +51,13 @@ module RperfPush
 
       # @param sides [Hash{String, nil => Array<String>}] paths: under "base" and "target", or under nil
       # @param max_bytes [Integer] of each file, uncompressed: the page, too, reads no more
-      def initialize(command, sides, max_bytes:, absolute: false)
+      def initialize(command, sides, max_bytes:, relative: false)
         @command = command
         @limit = Limit.new(max_bytes)
         @max_bytes = max_bytes
         @entries = sides.flat_map { |side, paths| Profiles.files(command, paths).map { |path| entry(path, side) } }
         @title = title(sides.values.flatten)
-        @state = "compare=side#{"&absolute=1" if absolute}" if sides.key?("base")
+        @state = "compare=side#{"&relative=1" if relative}" if sides.key?("base")
       rescue ArgumentError => e
         raise Mistake, "#{command}: #{e.message}"
       end

@@ -38,11 +38,19 @@ module RperfPush
     end
 
     # @yieldreturn [String] a number with its unit
-    def table(title, functions, key, graph)
+    def table(title, functions, key, graph, &amount)
       " #{title}:\n" + functions.map do |function|
-        format("%<amount>18s %<percent>5.1f%%  %<function>s\n",
-               amount: yield(function[key]), percent: graph.percent(function[key]), function:)
+        format("%<amount>18s%<error>s %<percent>5.1f%%  %<function>s\n",
+               amount: yield(function[key]), error: error(graph, function, key, &amount), percent: graph.percent(function[key]), function:)
       end.join
+    end
+
+    # A column, if the data says how precise it is: two standard errors, and nothing where the number is exact.
+    def error(graph, function, key)
+      return "" unless graph.precise?
+
+      error = graph.error_of(function, key)
+      format(" %14s", ("± #{yield(error.round)}" if error.positive?))
     end
 
     # "12.3 ms", or a number with the value's unit.
@@ -67,6 +75,6 @@ module RperfPush
       [*(format("Not attributed (too many stacks): %.1fms", overflowed / 1e6) if overflowed.positive?),
        *("Lost: #{data[:lost]}" if data[:lost])]
     end
-    private_class_method :table, :gc_line, :lost_line
+    private_class_method :table, :error, :gc_line, :lost_line
   end
 end
