@@ -68,6 +68,21 @@ export class Timeline {
     return this.step * (to - from + 1);
   }
 
+  /** How much time windows of each column cover, in ns; null: not known of one that has any. */
+  covered(windows: readonly Window[]): Float64Array | null {
+    const covered = new Float64Array(this.titles.length);
+    const ends = new Float64Array(this.titles.length);
+    const order = windows.map((_, index) => index).sort((a, b) => windows[a].start - windows[b].start);
+    for (const index of order) {
+      const { start, duration } = windows[index];
+      const column = this.columnOf[index];
+      if (duration <= 0) return null;
+      covered[column] += Math.max(start + duration - Math.max(start, ends[column]), 0);
+      ends[column] = Math.max(ends[column], start + duration);
+    }
+    return covered;
+  }
+
   /** Columns of the last seconds; null where none is asked for, or no times are known. */
   last(seconds: string): [number, number] | null {
     const columns = this.step > 0 ? Math.ceil((Number(seconds) * 1e9) / this.step) : 0;

@@ -1,11 +1,13 @@
-import { labelKeys } from "../data/filter";
+import { labelKeys, NONE } from "../data/filter";
+import { isLevel } from "../data/profile";
 import { parseRange } from "../data/sides";
-import { heat, type Mark } from "../data/timeline";
+import { heat, type HeatRow, type Mark } from "../data/timeline";
 import { h, isShortcut, select } from "../parts/dom";
 import { change, quantity } from "../parts/numbers";
 import { sortedTable } from "../parts/table";
 import type { Shown } from "./view";
 
+const SECOND = 1e9; // ns
 const LABEL_WIDTH = 110; // pixels, with what is left of the heat map
 
 /** Windows as a heat map. A range of its columns becomes the profile that all views show. */
@@ -15,18 +17,23 @@ export function timelineView(shown: Shown): HTMLElement {
   const { unit } = model.type(state);
   const keys = labelKeys(profile);
   const key = keys.includes(state.rows) ? state.rows : state.rows === "-" ? "" : (["endpoint", "job", "%GVL", "gvl_state"].find((one) => keys.includes(one)) ?? "");
-  const rows = heat(profile, timeline, model.typeIndex(state), model.filter(state), key);
-  const most = Math.max(...rows.flatMap((row) => [...row.cells]), 1);
+  const rows = heat(profile, timeline, model.typeIndex(state), model.filter(state), key).sort((a, b) => Number(a.name === NONE) - Number(b.name === NONE));
+  const covered = isLevel(model.type(state)) ? null : timeline.covered(profile.windows);
+  const rateOf = (amount: number, column: number) => (covered ? (amount * SECOND) / (covered[column] || SECOND) : amount);
+  const text = (amount: number) => quantity(amount, unit) + (covered ? "/s" : "");
+  const scaleOf = scales(rows, rateOf);
   const chosen = state.compare === "range" ? state.target : state.range;
   const range = chosen === "" ? null : parseRange(chosen);
   const { titles } = timeline;
   const long = (columns: [number, number]) => (timeline.length(columns) > 0 ? ` (${quantity(timeline.length(columns), "nanoseconds")})` : "");
   say(range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}${long(range)}` : `${titles.length} windows${long([0, titles.length - 1])}`);
 
-  const cells = (row: (typeof rows)[number]) => Array.from(row.cells, (amount, column) => {
-    const cell = h("td", { class: "heat", "data-column": column, title: `${row.name}, ${titles[column]}: ${quantity(amount, unit)}` },
-      h("span", { class: "unseen" }, quantity(amount, unit)));
-    cell.style.setProperty("--heat", `${Math.round((amount / most) * 100)}%`);
+  const cells = (row: HeatRow) => Array.from(row.cells, (amount, column) => {
+    const rate = rateOf(amount, column);
+    const long = covered ? ` (${quantity(amount, unit)} in ${quantity(covered[column], "nanoseconds")})` : "";
+    const cell = h("td", { class: row.name === NONE && rows.length > 1 ? "heat none" : "heat", "data-column": column, title: `${row.name}, ${titles[column]}: ${text(rate)}${long}` },
+      h("span", { class: "unseen" }, text(rate)));
+    cell.style.setProperty("--heat", `${Math.round((rate / scaleOf(row)) * 100)}%`);
     return cell;
   });
   const marks = timeline.marks(Math.max(Math.floor(shown.width / LABEL_WIDTH), 1));
@@ -34,14 +41,32 @@ export function timelineView(shown: Shown): HTMLElement {
   const heads = titles.map((title, column) => h("th", { scope: "col", class: "tick", "data-column": column, "aria-selected": String(inside(column, range)) },
     h("button", { tabindex: column === (range?.[0] ?? 0) ? 0 : -1, title, "aria-label": title }, timeline.snapshots && column % labelled === 0 && String(column + 1))));
   const table = h("table", { class: "timeline" }, h("caption", {}, `${titles[0] ?? ""} – ${titles[titles.length - 1] ?? ""}. Drag over columns, or use the arrow keys with Shift, to choose a range.`),
+    h("colgroup", {}, h("col", { class: "names" }), h("col", { span: titles.length })),
     h("thead", {}, marks.length > 0 && axis(marks, titles.length), h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), cells(row)))));
   chooseRange(table, titles.length, range, (from, to) => store.set({ [state.compare === "range" ? "target" : "range"]: `${from}-${to}`, zoom: [] }, true));
   return h("div", {}, h("div", { class: "above" },
     select("Rows", [["-", "all"], ...keys.map((one): [string, string] => [one, one])], key || "-", (value) => store.set({ rows: value })),
+    scaleLegend(rows, scaleOf, text),
     range && h("button", { onclick: () => store.set({ range: "", ...(state.compare === "range" && { compare: "", base: "", target: "" }) }, true) }, "All windows"),
     range && h("button", { onclick: () => store.set({ view: "flame" }, true) }, "Show as flame graph")), h("div", { class: "table-holder" }, table),
     timeline.snapshots && titles.length > 1 && snapshots(shown));
+}
+
+/** The rate that has the full colour. Samples without the label have a scale of their own: most of them are threads that sleep. */
+function scales(rows: HeatRow[], rateOf: (amount: number, column: number) => number): (row: HeatRow) => number {
+  const most = (some: HeatRow[]) => Math.max(...some.flatMap(({ cells }) => Array.from(cells, rateOf)), 0) || 1;
+  const [named, none] = [rows.filter(({ name }) => name !== NONE), rows.filter(({ name }) => name === NONE)];
+  if (named.length === 0) return () => most(none);
+  const [ofNamed, ofNone] = [most(named), most(none)];
+  return ({ name }) => (name === NONE ? ofNone : ofNamed);
+}
+
+function scaleLegend(rows: HeatRow[], scaleOf: (row: HeatRow) => number, text: (amount: number) => string): HTMLElement {
+  const scale = (title: string, row: HeatRow | undefined, none: string) => row && h("li", {}, title, "0 ", h("span", { class: `scale ${none}` }), ` ${text(scaleOf(row))}`);
+  const named = rows.find(({ name }) => name !== NONE);
+  const none = rows.find(({ name }) => name === NONE);
+  return h("ul", { class: "legend", id: "heat" }, scale("", named ?? none, ""), named && scale(`${NONE}: `, none, "none"));
 }
 
 /** What each snapshot comes to, and how that differs from the one before. */
