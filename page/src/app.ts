@@ -3,6 +3,7 @@ import { droppedSource, type Source } from "./data/source";
 import { Model } from "./model";
 import { CLEARED, Controls } from "./parts/controls";
 import { aboutLine } from "./parts/about";
+import { comparedLine } from "./parts/compared";
 import { doingLine } from "./parts/doing_bar";
 import { h, isShortcut } from "./parts/dom";
 import { LiveBar } from "./parts/live_bar";
@@ -46,7 +47,7 @@ export class App {
   private bar: LiveBar | null = null;
   private waiting: Promise<void> | null = null; // for a call tree
   private held = false; // a pointer is down: what it is over must not be drawn anew
-  private readonly place: Place = { opened: new Set(), here: "" };
+  private readonly place: Place = { opened: new Set(), here: "", box: { path: [] } };
 
   constructor(private source: Source) {
     this.store = new Store(source.manifest.state ?? "", () => this.draw());
@@ -153,7 +154,8 @@ export class App {
     };
     say("");
     const did = this.model.threadsDid(state);
-    this.did.replaceChildren(...(did ? [doingLine(did)] : []));
+    const compared = this.model.compares(state) && comparedLine(this.model.callTree(state), this.model.type(state).name, this.model.type(state).unit);
+    this.did.replaceChildren(...(compared ? [compared] : []), ...(did ? [doingLine(did)] : []));
     const focused = this.panel.contains(document.activeElement) ? sameAgain(document.activeElement!) : null;
     const scrolled = again ? scrolledBy(this.panel, state.icicle) : null;
     this.panel.replaceChildren(DRAW[state.view]({ model: this.model, state, store: this.store, source: this.source, width: this.panel.clientWidth, place: this.place, say }));

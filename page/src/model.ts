@@ -81,6 +81,11 @@ export class Model {
     return this.around!;
   }
 
+  /** Whether both sides of a comparison are in the call tree of the view. */
+  compares(state: State): boolean {
+    return state.compare !== "" && !WITHOUT_TREE.includes(state.view);
+  }
+
   /** What the state shows and is not known yet: more may be missing afterwards. null: it can be drawn at once. */
   prepare(state: State): Promise<void> | null {
     if (!this.trees || WITHOUT_TREE.includes(state.view)) return null;
@@ -144,8 +149,8 @@ export class Model {
   }
 
   comparison(state: State): Comparison | null {
-    const { compare, key, base, target, absolute } = state;
-    return compare === "" ? null : { by: compare, key, base, target, absolute };
+    const { compare, key, base, target, relative } = state;
+    return compare === "" ? null : { by: compare, key, base, target, relative };
   }
 
   private question(state: State): Question {

@@ -50,7 +50,7 @@ RSpec.describe "The page's overview" do
       expect(drawn).to eq(0 => [[0, 1]], 1 => [[0, 1]], 2 => [[0, 0.7], [0.7, 0.95]], 3 => [[0, 0.7]], 4 => [[0, 0.1]])
       expect(seen).to eq([0, 1, 0, 1])
       browser.show(page, [["zoom", "<main>"], ["zoom", "B#new"]].then { |pairs| URI.encode_www_form(pairs) })
-      expect(seen).to eq([0.7, 0.25, 0, 1])
+      expect(seen).to eq([0.7, 0.25, 0, 0.6])
       expect(browser.run("document.querySelector('.minimap').ariaValueText")).to eq("70.0 % to 95.0 % of the width")
     end
 

@@ -50,7 +50,7 @@ RSpec.describe "The page of snapshots" do
     browser.show(page, view: "table", range: "1-1")
     choose_from("against", 1)
     expect(browser.address).to include("compare" => "range", "base" => "0-0", "target" => "1-1")
-    browser.show(page, view: "table", compare: "range", base: "0-0", target: "1-1", absolute: 1)
+    browser.show(page, view: "table", compare: "range", base: "0-0", target: "1-1")
     changes = -> { browser.rows.to_h { |row| [row[6], row[1, 2]] } }
     expect(changes.()).to eq("slow" => ["10.0 ms", "10.0 ms"], "fast" => ["10.0 ms", "40.0 ms"], "gone" => ["0 ns", "10.0 ms"])
     browser.press(".")

@@ -38,7 +38,7 @@ RSpec.describe "The page" do
       browser.show(page)
       browser.run("document.querySelector('g.frame[name=\"Rack#call\"]').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
       browser.until_true("zoom") { browser.boxes["Integer#*"] > 0.14 }
-      expect(browser.boxes).to match(shares("all" => 1.0, "<main>" => 1.0, "Rack#call" => 1.0, "A#pow" => 1.0, "Integer#*" => 1.0 / 7))
+      expect(browser.boxes).to match(shares("Rack#call" => 1.0, "A#pow" => 1.0, "Integer#*" => 1.0 / 7))
       expect(browser.run("new URLSearchParams(location.hash.slice(1)).getAll('zoom')")).to eq(["<main>", "Rack#call"])
       browser.run("document.querySelector('.flame').focus()")
       browser.press(:escape)
@@ -49,12 +49,6 @@ RSpec.describe "The page" do
 
     it "shows every value of the file" do
       expect(browser.show(page, value: "wall").boxes).to match(shares("all" => 1, "<main>" => 1, "Rack#call" => 0.08, "A#pow" => 0.08, "Integer#*" => 0.02, "B#new" => 0.915))
-    end
-
-    it "colours by whose code it is, by the GC and by waiting" do
-      browser.show(page)
-      fills = browser.run("Object.fromEntries([...document.querySelectorAll('g.frame')].map((box) => [box.getAttribute('name'), box.querySelector('rect').getAttribute('fill')]))")
-      expect(fills).to include("<main>" => "var(--box-application)", "Rack#call" => "var(--box-gem)", "Integer#*" => "var(--box-gc)", "B#new" => "var(--box-waiting)")
     end
 
     it "marks what is searched for" do
@@ -127,8 +121,8 @@ RSpec.describe "The page" do
     expect(tables).to eq([callers, [["60.0 ms", "(itself)"], *callees]])
     browser.click(".beside > :nth-child(2) [data-sort=name]")
     expect(browser.rows(".beside > :nth-child(2)").map(&:last)).to eq(["(itself)", "Integer#*"])
-    expect(browser.boxes(0)).to match(shares("all" => 1, "A#pow" => 1, "Rack#call" => 1, "<main>" => 1))
-    expect(browser.boxes(1)).to match(shares("all" => 1, "A#pow" => 1, "Integer#*" => 1.0 / 7))
+    expect(browser.boxes(0)).to match(shares("A#pow" => 1, "Rack#call" => 1, "<main>" => 1))
+    expect(browser.boxes(1)).to match(shares("A#pow" => 1, "Integer#*" => 1.0 / 7))
   end
 
   it "has the call tree, with shares of all and of the parent, steered by keys" do
@@ -217,7 +211,8 @@ RSpec.describe "The page" do
       url = page({ "1.pb.gz" => data, "2.json" => later })
       browser.show(url, view: "timeline", rows: "endpoint")
       cells = browser.run("[...document.querySelectorAll('main tbody tr')].map((row) => [row.cells[0].innerText, ...[...row.querySelectorAll('td')].map((cell) => cell.title.split(': ').pop())])")
-      expect(cells).to eq([["GET /", "75.0 ms", "40.0 ms"], ["POST /x", "20.0 ms", "60.0 ms"], ["(none)", "5.00 ms", "0 ns"]])
+      expect(cells).to eq([["GET /", "7.50 ms/s (75.0 ms in 10.0 s)", "4.00 ms/s (40.0 ms in 10.0 s)"], ["POST /x", "2.00 ms/s (20.0 ms in 10.0 s)", "6.00 ms/s (60.0 ms in 10.0 s)"],
+                           ["(none)", "500 µs/s (5.00 ms in 10.0 s)", "0 ns/s (0 ns in 10.0 s)"]])
       browser.run(<<~JS)
         ["pointerdown", "pointerup"].forEach((kind) => document.querySelectorAll("th.tick")[1].dispatchEvent(new PointerEvent(kind, { bubbles: true })))
       JS
@@ -252,12 +247,12 @@ RSpec.describe "The page" do
       expect(fills).to include("B#new" => match(/--box-grown/), "Rack#call" => match(/--box-shrunk/), "all" => "var(--box-same)")
     end
 
-    it "compares two values of a label, scaled or in amounts" do
+    it "compares two values of a label, in amounts or by shares" do
       state = { view: "table", compare: "label", key: "endpoint", base: "GET /", target: "POST /x" }
       one = page
-      scaled = browser.show(one, state).rows.to_h { |row| [row[6], row[1, 2]] }
+      scaled = browser.show(one, state.merge(relative: 1)).rows.to_h { |row| [row[6], row[1, 2]] }
       expect(scaled).to include("A#pow" => ["16.0 ms", "0 ns"], "B#new" => ["0 ns", "20.0 ms"])
-      expect(browser.show(one, state.merge(absolute: 1)).rows.to_h { |row| [row[6], row[1, 2]] }).to include("A#pow" => ["60.0 ms", "0 ns"])
+      expect(browser.show(one, state).rows.to_h { |row| [row[6], row[1, 2]] }).to include("A#pow" => ["60.0 ms", "0 ns"])
     end
   end
 

@@ -12,7 +12,6 @@ export interface Box {
   start: number; // of what is seen, in the tree's amounts from the left
   children: Box[];
   node: number;
-  fade?: boolean;
 }
 
 /** Shares of the whole width, from the left. */

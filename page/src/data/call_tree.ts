@@ -1,7 +1,8 @@
+import { DOINGS, isRunning, statesOf, type Colour } from "./doing";
 import type { Row } from "./functions";
-import { GC, Sieve, states, NONE, WAITING, type Filter } from "./filter";
+import { Sieve, NONE, type Filter } from "./filter";
 import { Groups, type Group, type Grouping } from "./grouping";
-import { stateFrame, type Colour } from "./origin";
+import { stateFrame } from "./origin";
 import { BASE, sideOf, TARGET, type Comparison } from "./sides";
 import type { Profile } from "./profile";
 import { StackTree } from "./stack_tree";
@@ -18,6 +19,12 @@ export interface Question {
   positions: Iterable<number>; // samples: where threads are now
 }
 
+/** What nodes have of their own. */
+export interface Own {
+  self: Float64Array;
+  squares: Float64Array | null; // of its draws' weights; null: no file says them
+}
+
 /** The calls that a question leaves, with their own and their total amounts. Parents come before their children; 0 is the root. */
 export class CallTree {
   readonly size: number;
@@ -27,6 +34,8 @@ export class CallTree {
   readonly total: Float64Array;
   readonly baseSelf: Float64Array | null; // of the side compared with
   readonly baseTotal: Float64Array | null;
+  readonly selfSquares: Float64Array | null; // of both sides, as errors add up so
+  readonly totalSquares: Float64Array | null;
   readonly lit = new Set<number>(); // nodes at which a thread is now
   readonly first: Int32Array; // child; 0: none
   readonly next: Int32Array; // sibling; 0: none
@@ -35,10 +44,12 @@ export class CallTree {
   constructor(
     readonly groups: Group[],
     tree: StackTree,
-    self: Float64Array,
+    { self, squares }: Own,
     baseSelf: Float64Array | null,
-    /** of `self`: the GC's, and that of threads which wait; empty where there is none */
-    private readonly inState: { gc: Float64Array; waiting: Float64Array },
+    /** by which the base was multiplied, to compare shares */
+    readonly scale: number,
+    /** of `self`, by what threads did, as DOINGS has it; empty where there is none */
+    private readonly inState: readonly Float64Array[],
   ) {
     this.size = tree.size;
     this.parent = tree.parent;
@@ -47,6 +58,8 @@ export class CallTree {
     this.baseSelf = baseSelf;
     this.total = this.summed(self);
     this.baseTotal = baseSelf && this.summed(baseSelf);
+    this.selfSquares = squares;
+    this.totalSquares = squares && this.summed(squares);
     this.first = tree.first;
     this.next = tree.siblings();
   }
@@ -78,14 +91,19 @@ export class CallTree {
 
   /** What can be given to another thread without a copy. */
   buffers(): ArrayBuffer[] {
-    const { parent, group, self, total, baseSelf, baseTotal, first, next, inState } = this;
-    const columns = [parent, group, self, total, baseSelf, baseTotal, first, next, inState.gc, inState.waiting];
+    const { parent, group, self, total, baseSelf, baseTotal, selfSquares, totalSquares, first, next, inState } = this;
+    const columns = [parent, group, self, total, baseSelf, baseTotal, selfSquares, totalSquares, first, next, ...inState];
     return [...new Set(columns.filter((column) => column !== null).map(({ buffer }) => buffer as ArrayBuffer))];
   }
 
   /** Of both sides in a comparison: what is gone has one, too. */
   weight(node: number): number {
     return this.total[node] + (this.baseTotal?.[node] ?? 0);
+  }
+
+  /** Two standard errors of its total, or in a comparison of the change; null: not known. */
+  error(node: number): number | null {
+    return twice(this.totalSquares?.[node]);
   }
 
   name(node: number): string {
@@ -99,11 +117,8 @@ export class CallTree {
     if (state) return state;
     const own = this.self[node];
     // Only where most of it is its own: those above are what they are.
-    if (own > 0 && own * 2 >= this.total[node]) {
-      if (this.inState.gc[node] * 2 > own) return "gc";
-      if (this.inState.waiting[node] * 2 > own) return "waiting";
-    }
-    return group.origin;
+    const most = own > 0 && own * 2 >= this.total[node] ? this.inState.findIndex((column) => column[node] * 2 > own) : -1;
+    return most < 0 ? group.origin : DOINGS[most].key;
   }
 
   /** Names from the root to the node. */
@@ -125,6 +140,11 @@ export class CallTree {
   }
 }
 
+/** Two standard errors. */
+export function twice(squares: number | undefined): number | null {
+  return squares === undefined || Number.isNaN(squares) ? null : 2 * Math.sqrt(squares);
+}
+
 export function callTree(profile: Profile, question: Question): CallTree {
   const groups = new Groups();
   const tree = new StackTree();
@@ -133,17 +153,24 @@ export function callTree(profile: Profile, question: Question): CallTree {
   const sieve = new Sieve(profile, question.filter, question.columnOf);
   const side = question.comparison ? sideOf(profile, question.comparison, question.columnOf) : () => TARGET;
   const values = profile.values[question.type];
-  const state = states(profile);
-  const sums = new Sums(question.comparison !== null, state, profile.stacks.size);
+  const squares = profile.squares[question.type];
+  const told = statesOf(profile, question.type);
+  const sums = new Sums(profile.stacks.size);
+  let node = 0;
+  const inState = (doing: number, amount: number) => isRunning(doing) || sums.inState[doing].add(node, amount);
 
   for (const sample of place.order()) {
     if (!sieve.keeps(sample)) continue;
     const sides = side(sample);
     if (sides === 0 || !values[sample]) continue;
-    sums.add(place.of(sample), values[sample], sides, state[profile.sampleLabels[sample]]);
+    node = place.of(sample);
+    if (sides & BASE) sums.base.add(node, values[sample], squares?.[sample]);
+    if (!(sides & TARGET)) continue;
+    sums.target.add(node, values[sample], squares?.[sample]);
+    told(sample, inState);
   }
   const lit = [...question.positions].filter((sample) => sieve.keepsWhenever(sample)).map((sample) => place.of(sample));
-  const shown = sums.tree(groups.list, tree, question.comparison?.absolute ?? true);
+  const shown = sums.tree(groups.list, tree, question.comparison);
   for (const node of lit) shown.lit.add(node);
   return shown;
 }
@@ -237,52 +264,75 @@ class Places {
   }
 }
 
-/** What each node has of its own; columns that nothing goes to have no room. */
-class Sums {
-  private self: Float64Array;
-  private base: Float64Array;
-  private gc: Float64Array;
-  private waiting: Float64Array;
+/** Amounts by node. It has no room until something is added. */
+class Column {
+  values = new Float64Array(0);
 
-  constructor(private readonly compared: boolean, states: Uint8Array, expected: number) {
-    const room = (needed: boolean) => new Float64Array(needed ? Math.max(expected, 16) : 0);
-    this.self = room(true);
-    this.base = room(compared);
-    this.gc = room(states.includes(GC));
-    this.waiting = room(states.includes(WAITING));
+  constructor(private readonly expected: number) {}
+
+  add(node: number, amount: number): void {
+    if (node >= this.values.length) this.reach(node + 1);
+    this.values[node] += amount;
   }
 
-  add(node: number, amount: number, sides: number, state: number): void {
-    while (node >= this.self.length) this.grow();
-    if (sides & BASE) this.base[node] += amount;
-    if (!(sides & TARGET)) return;
-    this.self[node] += amount;
-    if (state === GC) this.gc[node] += amount;
-    else if (state === WAITING) this.waiting[node] += amount;
-  }
-
-  tree(groups: Group[], tree: StackTree, absolute: boolean): CallTree {
-    while (tree.size > this.self.length) this.grow();
-    const { gc, waiting } = this;
-    return new CallTree(groups, tree, this.self, this.compared ? this.scaled(absolute) : null, { gc, waiting });
-  }
-
-  private scaled(absolute: boolean): Float64Array {
-    const total = (column: Float64Array) => column.reduce((sum, one) => sum + one, 0);
-    const factor = absolute ? 1 : total(this.self) / (total(this.base) || 1) || 1;
-    return this.base.map((one) => one * factor);
-  }
-
-  private grow(): void {
-    this.self = doubled(this.self);
-    this.base = doubled(this.base);
-    this.gc = doubled(this.gc);
-    this.waiting = doubled(this.waiting);
+  /** Room for so many nodes. */
+  reach(size: number): Float64Array {
+    if (size > this.values.length) {
+      const larger = new Float64Array(Math.max(size, this.values.length * 2, this.expected, 16));
+      larger.set(this.values);
+      this.values = larger;
+    }
+    return this.values;
   }
 }
 
-function doubled(array: Float64Array): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(array.length * 2);
-  larger.set(array);
-  return larger;
+/** One side of a comparison, or all. */
+class SideSums {
+  readonly self: Column;
+  readonly squares: Column;
+  private known = false; // squares
+
+  constructor(expected: number) {
+    this.self = new Column(expected);
+    this.squares = new Column(expected);
+  }
+
+  add(node: number, amount: number, squares: number | undefined): void {
+    this.self.add(node, amount);
+    if (squares === undefined) return;
+    this.known = true;
+    this.squares.add(node, squares);
+  }
+
+  own(size: number): Own {
+    return { self: this.self.reach(size), squares: this.known ? this.squares.reach(size) : null };
+  }
+}
+
+/** What each node has of its own. */
+class Sums {
+  readonly target: SideSums;
+  readonly base: SideSums;
+  readonly inState: readonly Column[];
+
+  constructor(expected: number) {
+    this.target = new SideSums(expected);
+    this.base = new SideSums(expected);
+    this.inState = DOINGS.map(() => new Column(expected));
+  }
+
+  tree(groups: Group[], tree: StackTree, comparison: Comparison | null): CallTree {
+    const target = this.target.own(tree.size);
+    const states = this.inState.map(({ values }) => values);
+    if (!comparison) return new CallTree(groups, tree, target, null, 1, states);
+    const base = this.base.own(tree.size);
+    const scale = comparison.relative ? total(target.self) / (total(base.self) || 1) || 1 : 1;
+    const squares = target.squares ?? base.squares;
+    const both = squares && Float64Array.from({ length: tree.size }, (_, node) => (target.squares?.[node] ?? 0) + scale * scale * (base.squares?.[node] ?? 0));
+    return new CallTree(groups, tree, { self: target.self, squares: both }, scale === 1 ? base.self : base.self.map((one) => one * scale), scale, states);
+  }
+}
+
+function total(column: Float64Array): number {
+  return column.reduce((sum, one) => sum + one, 0);
 }

@@ -1,4 +1,3 @@
-import { vmState } from "./origin";
 import type { Labels, Profile } from "./profile";
 import { sideOf, TARGET, type Comparison } from "./sides";
 
@@ -80,12 +79,4 @@ export function labelKeys(profile: Profile): string[] {
   const keys = new Set<string>();
   for (const labels of profile.labelSets) for (const key of labels.keys()) keys.add(key);
   return [...keys].sort((a, b) => Number(b.startsWith("%")) - Number(a.startsWith("%")) || (a < b ? -1 : 1));
-}
-
-export const GC = 1;
-export const WAITING = 2;
-
-/** What threads did in each label set: neither of these, GC, or WAITING. */
-export function states(profile: Profile): Uint8Array {
-  return Uint8Array.from(profile.labelSets, (labels) => ({ running: 0, gc: GC, gvl: WAITING, blocked: WAITING })[vmState(labels)]);
 }

@@ -1,4 +1,4 @@
-import type { CallTree } from "./call_tree";
+import { twice, type CallTree } from "./call_tree";
 import type { Group } from "./grouping";
 
 /** What a group comes to, wherever it is called from; a call within itself counts once. */
@@ -9,6 +9,8 @@ export interface Row {
   total: number;
   baseSelf: number;
   baseTotal: number;
+  selfError: number | null; // as CallTree has it of nodes
+  totalError: number | null;
 }
 
 export function functions(tree: CallTree): readonly Row[] {
@@ -18,8 +20,12 @@ export function functions(tree: CallTree): readonly Row[] {
 function rowsOf(tree: CallTree): Row[] {
   const after = sums(tree, tree.self, tree.total);
   const base = tree.baseSelf && tree.baseTotal && sums(tree, tree.baseSelf, tree.baseTotal);
+  const squares = tree.selfSquares && tree.totalSquares && sums(tree, tree.selfSquares, tree.totalSquares);
   return tree.groups
-    .map((group, id) => ({ id, group, self: after.self[id], total: after.total[id], baseSelf: base?.self[id] ?? 0, baseTotal: base?.total[id] ?? 0 }))
+    .map((group, id) => ({
+      id, group, self: after.self[id], total: after.total[id], baseSelf: base?.self[id] ?? 0, baseTotal: base?.total[id] ?? 0,
+      selfError: twice(squares?.self[id]), totalError: twice(squares?.total[id]),
+    }))
     .filter((row) => row.total !== 0 || row.baseTotal !== 0);
 }
 

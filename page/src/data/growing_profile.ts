@@ -14,6 +14,7 @@ export class GrowingProfile implements Profile {
   readonly sampleLabels: number[] = [];
   readonly sampleWindow: number[] = [];
   readonly values: number[][] = [];
+  readonly squares: (number[] | null)[] = [];
 
   private readonly frameIds = new Map<string, number>();
   private readonly labelIds = new Map<string, number>();
@@ -29,7 +30,13 @@ export class GrowingProfile implements Profile {
     if (known >= 0) return known;
     this.types.push({ name, unit });
     this.values.push(new Array<number>(this.sampleNode.length).fill(0));
+    this.squares.push(null);
     return this.types.length - 1;
+  }
+
+  /** The squares of a type; samples from before they were known have none. */
+  squaresOf(type: number): number[] {
+    return (this.squares[type] ??= new Array<number>(this.sampleNode.length).fill(NaN));
   }
 
   frame(name: string, file: string, line: number): number {
@@ -52,17 +59,19 @@ export class GrowingProfile implements Profile {
     return id;
   }
 
-  /** @returns the sample, whose values are 0 until they are set */
+  /** @returns the sample, whose values are 0 and whose squares are not known until they are set */
   addSample(node: number, labels: number, window: number): number {
     this.sampleNode.push(node);
     this.sampleLabels.push(labels);
     this.sampleWindow.push(window);
     for (const column of this.values) column.push(0);
+    for (const column of this.squares) column?.push(NaN);
     return this.sampleNode.length - 1;
   }
 
   /** Makes one window of the first ones, with one sample a stack and label set. @returns where each sample went */
   joinWindows(count: number): Int32Array {
+    const summed = [...this.values, ...this.squares.filter((column) => column !== null)];
     const into = new Int32Array(this.sampleCount);
     const joined = new Map<number, number>();
     let kept = 0;
@@ -77,9 +86,9 @@ export class GrowingProfile implements Profile {
         this.sampleLabels[into[sample]] = this.sampleLabels[sample];
         this.sampleWindow[into[sample]] = window;
       }
-      for (const column of this.values) column[into[sample]] = (known === undefined ? 0 : column[known]) + column[sample];
+      for (const column of summed) column[into[sample]] = (known === undefined ? 0 : column[known]) + column[sample];
     }
-    for (const column of [this.sampleNode, this.sampleLabels, this.sampleWindow, ...this.values]) column.length = kept;
+    for (const column of [this.sampleNode, this.sampleLabels, this.sampleWindow, ...summed]) column.length = kept;
     this.windows.splice(0, count - 1);
     return into;
   }
@@ -98,10 +107,12 @@ export function handedOver(profile: GrowingProfile): { profile: Profile; buffers
   const { stacks, sampleNode, order } = placed(profile);
   const column = (from: number[]) => (order ? Int32Array.from(order, (sample) => from[sample]) : Int32Array.from(from));
   const [sampleLabels, sampleWindow] = [column(profile.sampleLabels), column(profile.sampleWindow)];
-  const values = profile.values.map((from) => (order ? Float64Array.from(order, (sample) => from[sample]) : Float64Array.from(from)));
+  const amounts = (from: number[]) => (order ? Float64Array.from(order, (sample) => from[sample]) : Float64Array.from(from));
+  const values = profile.values.map(amounts);
+  const squares = profile.squares.map((from) => from && amounts(from));
   return {
-    profile: { types, frames, stacks, labelSets, windows, defaultType, sampleCount, sampleNode, sampleLabels, sampleWindow, values },
-    buffers: [stacks.parent, stacks.frame, sampleNode, sampleLabels, sampleWindow, ...values].map(({ buffer }) => buffer as ArrayBuffer),
+    profile: { types, frames, stacks, labelSets, windows, defaultType, sampleCount, sampleNode, sampleLabels, sampleWindow, values, squares },
+    buffers: [stacks.parent, stacks.frame, sampleNode, sampleLabels, sampleWindow, ...values, ...squares.filter((column) => column !== null)].map(({ buffer }) => buffer as ArrayBuffer),
   };
 }
 

@@ -2,13 +2,9 @@ import type { Frame, Labels } from "./profile";
 
 /** Where a frame's code is from. */
 export type Origin = "application" | "gem" | "ruby" | "c" | "label";
-/** What a frame is shown as: its origin, or what its thread did instead of running. */
-export type Colour = Origin | "gc" | "waiting";
 
 /** What each is called, in the order in which they are shown. */
-export const COLOURS: Record<Colour, string> = {
-  application: "application", gem: "gem", ruby: "Ruby's library", c: "C", gc: "GC", waiting: "waiting", label: "label",
-};
+export const ORIGINS: Record<Origin, string> = { application: "application", gem: "gem", ruby: "Ruby's library", c: "C", label: "label" };
 
 // A gem's file is gem-name/lib/... in our profiles, and .../gems/gem-name-1.2.3/lib/... in those of others.
 const INSTALLED = /(?:^|\/)(?:bundler\/)?gems\/([^/]+?)(?:-\d[^/]*|-[0-9a-f]{12})?\//;
@@ -36,7 +32,8 @@ export function vmState(labels: Labels): VmState {
 }
 
 // States as frames, in profiles without labels.
-export function stateFrame(name: string): "" | "gc" | "waiting" {
+export function stateFrame(name: string): "" | "gc" | "gvl" | "off" {
   if (/^\[(?:GC|gc)/.test(name)) return "gc";
-  return /^\[GVL/.test(name) ? "waiting" : "";
+  if (/^\[GVL wait/.test(name)) return "gvl";
+  return /^\[GVL/.test(name) ? "off" : "";
 }

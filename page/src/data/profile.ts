@@ -49,6 +49,9 @@ export interface Stacks {
   readonly size: number;
 }
 
+/** The squared weights of the draws in each sample, added up; NaN: its file does not say. null: no file does. */
+export type Squares = ArrayLike<number> | null;
+
 /** What is shown: the samples of all windows over one tree of stacks. */
 export interface Profile {
   readonly types: readonly ValueType[];
@@ -62,4 +65,5 @@ export interface Profile {
   readonly sampleLabels: ArrayLike<number>;
   readonly sampleWindow: ArrayLike<number>;
   readonly values: readonly ArrayLike<number>[]; // of each type, of each sample
+  readonly squares: readonly Squares[]; // of each type
 }

@@ -6,7 +6,7 @@ export interface Comparison {
   key: string; // of the label
   base: string; // "FROM-TO" in columns of the timeline, or the label's value
   target: string;
-  absolute: boolean; // else the base is scaled to the target's total
+  relative: boolean; // shares are compared: the base is scaled to the target's total
 }
 
 export const BASE = 1;

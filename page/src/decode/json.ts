@@ -37,11 +37,13 @@ export function decodeJson(text: string, name: string, side: Side, profile: Grow
   const samples = data.aggregated_samples ?? data.raw_samples;
   if (!Array.isArray(samples)) throw new Error("no profile: it has no aggregated_samples");
   const weight = [data.mode ?? "wall"].flat()[0];
-  const others = Object.entries(data.values ?? {}).filter(([other]) => other !== weight);
+  const others = Object.entries(data.values ?? {}).filter(([other]) => other !== weight && !isPrecision(other, data));
   const unit = (type: string) => data.units?.[type] ?? "nanoseconds";
   const weights = profile.type(weight, unit(weight));
   const columns = others.map(([type, column]) => [profile.type(type, unit(type)), column] as const);
   profile.defaultType ||= weight;
+  const precise: (readonly [column: number[], said: number[]])[] = [[weights, "weight"] as const, ...columns.map(([type], at) => [type, others[at][0]] as const)]
+    .flatMap(([type, name]) => (data.values?.[`${name}_squares`] && isPrecision(`${name}_squares`, data) ? [[profile.squaresOf(type), data.values[`${name}_squares`]] as const] : []));
   const types = [weights, ...columns.map(([type]) => type)];
   const window = profile.addWindow({ name, start: data.start_time_ns ?? 0, duration: data.duration_ns ?? 0, side, types, commit: commitOf(data), facts: facts(data) });
 
@@ -58,7 +60,13 @@ export function decodeJson(text: string, name: string, side: Side, profile: Grow
     const sample = profile.addSample(node, labelsOf(set ?? 0, thread ?? 0), window);
     profile.values[weights][sample] = amount;
     for (const [type, column] of columns) profile.values[type][sample] = column[at] ?? 0;
+    for (const [column, said] of precise) column[sample] = said[at] ?? NaN;
   });
+}
+
+/** Columns that say how precise the values are; what a program counts under such a name has a unit. */
+function isPrecision(name: string, { units }: Data): boolean {
+  return (name === "samples" || name.endsWith("_squares")) && units?.[name] === undefined;
 }
 
 function commitOf({ meta }: Data): Commit | undefined {

@@ -56,7 +56,7 @@ function end(): void {
 /** Of what is handed over without a copy. */
 function copied(whole: Profile): Profile {
   const { parent, frame, size } = whole.stacks;
-  const copy = structuredClone({ sampleNode: whole.sampleNode, sampleLabels: whole.sampleLabels, sampleWindow: whole.sampleWindow, values: whole.values });
+  const copy = structuredClone({ sampleNode: whole.sampleNode, sampleLabels: whole.sampleLabels, sampleWindow: whole.sampleWindow, values: whole.values, squares: whole.squares });
   return { ...whole, ...copy, stacks: { parent: parent.slice(), frame: frame.slice(), size } }; // not all the room that they had
 }
 

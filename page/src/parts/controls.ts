@@ -108,7 +108,7 @@ export class Controls {
         : rangeChoices(model, state.base, state.target, state.range);
       parts.push(select("base", options, state.base, (base) => store.set({ base })), select("target", options, state.target, (target) => store.set({ target })));
     }
-    if (state.compare !== "") parts.push(checkbox("absolute", state.absolute, (absolute) => store.set({ absolute })));
+    if (state.compare !== "") parts.push(checkbox("relative", state.relative, (relative) => store.set({ relative })));
     return parts;
   }
 

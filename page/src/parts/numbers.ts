@@ -23,3 +23,27 @@ export function percent(part: number, whole: number): string {
 export function change(amount: number, unit: string): string {
   return `${amount > 0 ? "+" : ""}${quantity(amount, unit)}`;
 }
+
+/** "278 → 896 ms, +223 %" */
+export function growth(before: number, after: number, unit: string): string {
+  const [from, to] = [quantity(before, unit), quantity(after, unit)];
+  const same = from.replace(/^[^ ]* ?/, "") === to.replace(/^[^ ]* ?/, "") || before === 0;
+  const grown = before === 0 ? (after === 0 ? "" : ", new") : `, ${after > before ? "+" : ""}${rate(((after - before) * 100) / before)} %`;
+  return `${same ? from.split(" ")[0] : from} → ${to}${grown}`;
+}
+
+function rate(percent: number): string {
+  return FORMATS[Math.abs(percent) < 9.95 ? 1 : 0].format(percent);
+}
+
+/** " ± 12.0 ms", of two standard errors; nothing where the file does not say them, and of what is exact. */
+export function error(amount: number | null, unit: string): string {
+  return amount === null || amount === 0 ? "" : ` ± ${quantity(amount, unit)}`;
+}
+
+const LONGEST = 120;
+
+/** A name as a line of text can hold it: the end says more than the middle. */
+export function shortened(name: string): string {
+  return name.length <= LONGEST ? name : `${name.slice(0, LONGEST / 2)} … ${name.slice(-LONGEST / 3)}`;
+}

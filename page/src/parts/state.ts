@@ -28,7 +28,7 @@ export interface State {
   key: string; // of the label whose values are compared
   base: string;
   target: string;
-  absolute: boolean;
+  relative: boolean; // shares are compared, not amounts
   sort: string; // a column; with - before it the smallest first
   theme: "" | "light" | "dark";
 }
@@ -36,7 +36,7 @@ export interface State {
 export const INITIAL: State = {
   view: "flame", value: "", icicle: false, search: "", focus: "", ignore: "", tagfocus: "", tagignore: [], only: [], tagroot: [], tagleaf: [],
   group: "function", application: false, zoom: [], span: "", method: "", range: "", last: "", rows: "", compare: "", key: "", base: "", target: "",
-  absolute: false, sort: "", theme: "",
+  relative: false, sort: "", theme: "",
 };
 
 const CHOICES: Partial<Record<keyof State, readonly string[]>> = {
@@ -46,7 +46,7 @@ const CHOICES: Partial<Record<keyof State, readonly string[]>> = {
 /** What decides which boxes there are, and how wide: a part of the width is of one such tree only. */
 const SHAPES: readonly (keyof State)[] = [
   "value", "focus", "ignore", "tagfocus", "tagignore", "only", "tagroot", "tagleaf", "group", "application", "range", "last", "compare", "key", "base",
-  "target", "absolute",
+  "target", "relative",
 ];
 
 /** Only what differs from the initial state. */

@@ -5,6 +5,7 @@ export interface Column<Row> {
   title: string;
   value(row: Row): number | string; // what it is sorted by
   text?(row: Row): string;
+  hint?(row: Row): string; // said where the pointer is
   share?(row: Row): number; // of all: drawn as a bar, too
   cell?(row: Row): Node;
 }
@@ -48,7 +49,7 @@ function line<Row>(row: Row, columns: Column<Row>[]): HTMLTableRowElement {
   return h("tr", {}, columns.map((column) => {
     if (column.cell) return h("td", {}, column.cell(row));
     const value = column.value(row);
-    const cell = h("td", { class: typeof value === "number" ? "number" : null }, column.text?.(row) ?? String(value));
+    const cell = h("td", { class: typeof value === "number" ? "number" : null, title: column.hint?.(row) || null }, column.text?.(row) ?? String(value));
     if (column.share) {
       cell.classList.add("share");
       cell.style.setProperty("--share", `${Math.min(Math.max(column.share(row) * 100, 0), 100) || 0}%`);

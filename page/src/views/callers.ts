@@ -1,6 +1,7 @@
 import type { CallTree } from "../data/call_tree";
 import type { Row } from "../data/functions";
 import type { Group } from "../data/grouping";
+import type { Near } from "../data/sandwich";
 import { h } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
@@ -16,7 +17,7 @@ export function callersView(shown: Shown): HTMLElement {
   const row = model.chosen(state);
   if (!row) return h("p", {}, "Nothing is left by the filters.");
 
-  const { callers, callees } = model.sandwich(state, row.id);
+  const { callers, callees, above, below } = model.sandwich(state, row.id);
   const choose = (name: string, file: string) => store.set({ method: JSON.stringify([name, file]) }, true);
   const graph = (one: CallTree, icicle: boolean, label: string) => flameGraph({
     tree: one, unit, width, icicle, zoom: one.children(0)[0] ?? 0, whole: tree.total[0], search: null, label, hovered: say,
@@ -26,7 +27,7 @@ export function callersView(shown: Shown): HTMLElement {
     h("h2", {}, row.group.name, " ", h("small", {}, row.group.file)),
     h("p", {}, `${quantity(row.self, unit)} (${percent(row.self, tree.total[0])}) self, ${quantity(row.total, unit)} (${percent(row.total, tree.total[0])}) total `,
       h("button", { onclick: () => store.set({ view: "source", method: JSON.stringify([row.group.name, row.group.file]) }, true) }, "Source")),
-    h("div", { class: "beside" }, neighbours("Callers", "(no caller)", callers, row, shown), neighbours("Callees", "(itself)", callees, row, shown)),
+    h("div", { class: "beside" }, neighbours("Callers", "(no caller)", above, row, shown), neighbours("Callees", "(itself)", below, row, shown)),
     h("h3", {}, "Callers"), graph(callers, false, `Who calls ${row.group.name}`),
     h("h3", {}, "Callees"), graph(callees, true, `What ${row.group.name} calls`));
 }
@@ -38,15 +39,14 @@ interface Neighbour {
   base: number;
 }
 
-/** One step above or below the function, and what ends there: together all that the function has. */
-function neighbours(caption: string, end: string, tree: CallTree, row: Row, { model, state, store }: Shown): HTMLElement {
+/** One step above or below the function, and what ends there: together all that the function has, and more where it calls itself. */
+function neighbours(caption: string, end: string, found: readonly Near[], row: Row, { model, state, store }: Shown): HTMLElement {
   const { unit } = model.type(state);
-  const node = tree.children(0)[0] ?? 0;
-  const near = tree.children(node).map((child): Neighbour => {
-    const group = tree.groups[tree.group[child]];
-    return { group, name: group.name, amount: tree.total[child], base: tree.baseTotal?.[child] ?? 0 };
+  const tree = model.callTree(state);
+  const near = found.map(({ group: id, total, base }): Neighbour => {
+    const group = id < 0 ? null : tree.groups[id];
+    return { group, name: group?.name ?? end, amount: total, base };
   });
-  near.push({ group: null, name: end, amount: tree.self[node], base: tree.baseSelf?.[node] ?? 0 });
   const columns: Column<Neighbour>[] = [
     { key: "total", title: "Total", value: ({ amount }) => amount, text: ({ amount }) => quantity(amount, unit) },
     { key: "share", title: "Of it", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, row.total), share: ({ amount }) => amount / row.total },

@@ -3,9 +3,14 @@ import { select } from "d3-selection";
 import { boxesBelow, inOrder, type Box, type Part } from "../data/boxes";
 import type { CallTree } from "../data/call_tree";
 import { h, isShortcut } from "../parts/dom";
-import { change, percent, quantity } from "../parts/numbers";
+import { change, error, growth, percent, quantity, shortened } from "../parts/numbers";
 
 export const BOX_HEIGHT = 18;
+
+/** A box, by its names from the root on. */
+export interface Marked {
+  path: string[];
+}
 
 export interface GraphOptions {
   tree: CallTree;
@@ -15,6 +20,7 @@ export interface GraphOptions {
   zoom: number; // the node that fills the width
   part?: Part; // of that node: what is seen
   whole: number; // what shares are of
+  marked?: Marked; // where the keys are
   search: RegExp | null;
   label: string;
   clicked(node: number): void;
@@ -24,7 +30,7 @@ export interface GraphOptions {
 export function flameGraph(options: GraphOptions): HTMLElement {
   const { tree, zoom } = options;
   const holder = h("div", { class: "flame", role: "img", tabindex: 0, "aria-label": options.label });
-  const root = withCallers(tree, zoom, boxesBelow(tree, zoom, options.width, options.part));
+  const root = boxesBelow(tree, zoom, options.width, options.part);
   const graph = flamegraph<Box>()
     .width(options.width)
     .cellHeight(BOX_HEIGHT)
@@ -41,15 +47,6 @@ export function flameGraph(options: GraphOptions): HTMLElement {
   light(holder, tree);
   steer(holder, root, options);
   return holder;
-}
-
-function withCallers(tree: CallTree, zoom: number, top: Box): Box {
-  let root = top;
-  for (let node = zoom; node > 0; node = tree.parent[node]) {
-    const caller = tree.parent[node];
-    root = { ...top, name: tree.name(caller), children: [root], node: caller, fade: true };
-  }
-  return root;
 }
 
 const LEAST_HEIGHT = 240; // of what is seen of a graph: less is no help on a low screen
@@ -71,21 +68,24 @@ export function scrolledBy(panel: HTMLElement, icicle: boolean): number | null {
   return graph && (icicle ? graph.scrollTop : graph.scrollHeight - graph.clientHeight - graph.scrollTop);
 }
 
-function describe(node: number, { tree, unit, whole }: GraphOptions): string {
-  const group = node === 0 ? null : tree.groups[tree.group[node]];
-  const place = group?.file ? ` (${group.file})` : "";
-  const amounts = `${quantity(tree.total[node], unit)}, ${percent(tree.total[node], whole)}; self ${quantity(tree.self[node], unit)}`;
-  if (!tree.baseTotal) return `${tree.name(node)}${place}: ${amounts}`;
-  return `${tree.name(node)}${place}: ${amounts}; ${change(tree.total[node] - tree.baseTotal[node], unit)} against the base`;
+/** What a box comes to, the place last: a narrow line shows its begin. */
+export function describe(node: number, { tree, unit, whole }: Pick<GraphOptions, "tree" | "unit" | "whole">): string {
+  const file = node === 0 ? "" : tree.groups[tree.group[node]].file;
+  const errors = error(tree.error(node), unit);
+  const { self, total, baseSelf, baseTotal } = tree;
+  const amounts = baseSelf && baseTotal
+    ? `${growth(baseTotal[node], total[node], unit)} (${change(total[node] - baseTotal[node], unit)}${errors}); self ${growth(baseSelf[node], self[node], unit)}`
+    : `${quantity(total[node], unit)}${errors}, ${percent(total[node], whole)}; self ${quantity(self[node], unit)}`;
+  return `${shortened(tree.name(node))}: ${amounts}${file && ` – ${shortened(file)}`}`;
 }
 
-/** In a comparison red has grown and blue has shrunk; else it says whose code it is. */
+/** In a comparison red has grown and blue has shrunk, by more than chance does; else it says whose code it is. */
 export function colour(node: number, { tree, search }: Pick<GraphOptions, "tree" | "search">): string {
   if (search && (node === 0 || !search.test(tree.name(node)))) return "var(--box-other)";
   if (!tree.baseTotal) return `var(--box-${tree.colour(node)})`;
   const [before, after] = [tree.baseTotal[node], tree.total[node]];
   const share = (after - before) / Math.max(after, before, 1);
-  if (Math.abs(share) < 0.005) return "var(--box-same)";
+  if (Math.abs(share) < 0.005 || Math.abs(after - before) <= (tree.error(node) ?? 0)) return "var(--box-same)";
   const strength = Math.round(25 + 75 * Math.min(Math.abs(share), 1));
   return `color-mix(in oklab, var(--box-${share > 0 ? "grown" : "shrunk"}) ${strength}%, var(--box-same))`;
 }
@@ -107,13 +107,14 @@ function light(holder: HTMLElement, tree: CallTree): void {
     .classed("way", ({ data }) => way.has(data.node)).classed("lit", ({ data }) => lit.has(data.node));
 }
 
-/** Arrow keys go from box to box, Enter zooms, Escape goes out. */
+/** Arrow keys go from box to box, Enter zooms, Escape goes out. The box at which they are is in sight, and stays when the graph is drawn again. */
 function steer(holder: HTMLElement, root: Box, options: GraphOptions): void {
+  const { tree, marked } = options;
   const parents = new Map<Box, Box>();
-  const fill = (box: Box) => box.children.forEach((child) => (parents.set(child, box), fill(child)));
-  fill(root);
-  let here = root;
-  while (here.fade) here = here.children[0];
+  const known = (box: Box) => box.children.forEach((child) => (parents.set(child, box), known(child)));
+  known(root);
+  const before = tree.find(marked?.path ?? []);
+  let here = [...parents.keys()].find((box) => box.node === before) ?? root;
   const siblings = (box: Box) => [...(parents.get(box)?.children ?? [box])].sort(inOrder);
   const beside = (by: number) => {
     const row = siblings(here);
@@ -121,11 +122,15 @@ function steer(holder: HTMLElement, root: Box, options: GraphOptions): void {
   };
   const inner = () => [...here.children].sort((a, b) => b.value - a.value)[0];
   const outer = () => parents.get(here);
-
-  const mark = () => {
-    select(holder).selectAll<SVGGElement, { data: Box }>("g.frame").classed("here", ({ data }) => data === here);
-    options.hovered(describe(here.node, options));
+  const mark = () => select(holder).selectAll<SVGGElement, { data: Box }>("g.frame").classed("here", ({ data }) => data === here);
+  const go = (box: Box) => {
+    here = box;
+    if (marked) marked.path = tree.path(box.node);
+    mark();
+    holder.querySelector(".frame.here")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    options.hovered(describe(box.node, options));
   };
+  mark();
   holder.addEventListener("keydown", (event) => {
     if (isShortcut(event)) return;
     const [up, down] = options.icicle ? [outer, inner] : [inner, outer];
@@ -133,8 +138,9 @@ function steer(holder: HTMLElement, root: Box, options: GraphOptions): void {
       ArrowUp: up, ArrowDown: down, ArrowLeft: () => beside(-1), ArrowRight: () => beside(1),
     };
     if (event.key in goes) {
-      here = goes[event.key]() ?? here;
-      mark();
+      const box = goes[event.key]();
+      if (box) go(box);
+      else if (goes[event.key] === outer && here.node > 0) options.clicked(tree.parent[here.node]);
     } else if (event.key === "Enter") options.clicked(here.node);
     else if (event.key === "Escape") options.clicked(0);
     else return;

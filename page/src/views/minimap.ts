@@ -1,5 +1,6 @@
 import { ALL, boxesBelow, type Box, type Part } from "../data/boxes";
 import type { CallTree } from "../data/call_tree";
+import type { Colour } from "../data/doing";
 import { h, isShortcut } from "../parts/dom";
 import { percent } from "../parts/numbers";
 import { BOX_HEIGHT, colour } from "./flame_graph";
@@ -22,7 +23,9 @@ interface Options {
 export class Minimap {
   readonly element: HTMLElement;
   private readonly seen = h("div", { class: "seen" });
+  readonly colours = new Set<Colour>(); // of the boxes
   private readonly levels: number;
+  private first = 0; // level of the graph: that of the frame that is zoomed to
   private part: Part = ALL;
   private graph: HTMLElement | null = null;
   private timer = 0;
@@ -36,6 +39,7 @@ export class Minimap {
     const draw = (box: Box, level: number) => {
       levels = Math.max(levels, level + 1);
       const fill = colour(box.node, options);
+      if (level > 0) this.colours.add(tree.colour(box.node));
       if (!paths.has(fill)) paths.set(fill, []);
       const [left, right] = [box.start, box.start + box.value].map((amount) => ((amount / (root.value || 1)) * width).toFixed(2)); // larger numbers than an SVG's
       paths.get(fill)!.push(`M${left} ${level}H${right}v1H${left}z`);
@@ -76,9 +80,10 @@ export class Minimap {
     this.last = null;
   }
 
-  /** @param graph what shows the part, and scrolls */
-  show(part: Part, graph: HTMLElement, changed: (part: Part) => void): void {
+  /** @param graph what shows the part from that level on, and scrolls */
+  show(part: Part, level: number, graph: HTMLElement, changed: (part: Part) => void): void {
     this.graph = graph;
+    this.first = level;
     this.changed = changed;
     this.mark(part);
     graph.addEventListener("scroll", () => this.mark(this.part));
@@ -97,10 +102,11 @@ export class Minimap {
 
   /** What is seen from above to below, as shares of all levels. */
   private rows(): Part {
-    const { graph, levels, options: { icicle } } = this;
-    if (!graph || graph.scrollHeight <= graph.clientHeight) return ALL;
-    const away = icicle ? graph.scrollTop : graph.scrollHeight - graph.scrollTop - graph.clientHeight; // from the root
-    const [near, far] = [away, away + graph.clientHeight].map((pixels) => Math.min(Math.max(pixels / BOX_HEIGHT / levels, 0), 1));
+    const { graph, first, levels, options: { icicle } } = this;
+    const scrolls = graph && graph.scrollHeight > graph.clientHeight;
+    if (!scrolls && first === 0) return ALL;
+    const away = !scrolls ? 0 : icicle ? graph.scrollTop : graph.scrollHeight - graph.scrollTop - graph.clientHeight; // from the graph's root
+    const [near, far] = [away, scrolls ? away + graph.clientHeight : Infinity].map((pixels) => Math.min(Math.max((pixels / BOX_HEIGHT + first) / levels, 0), 1));
     return icicle ? [near, far] : [1 - far, 1 - near];
   }
 

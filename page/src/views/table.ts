@@ -2,7 +2,7 @@ import type { CallTree } from "../data/call_tree";
 import { functions, type Row } from "../data/functions";
 import { pattern } from "../model";
 import { h } from "../parts/dom";
-import { change, percent, quantity } from "../parts/numbers";
+import { change, error, percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
 import type { Shown } from "./view";
 
@@ -16,7 +16,7 @@ export function tableView({ model, state, store, say }: Shown): HTMLElement {
   columns.push({ key: "name", title: title(state.group), value: (row) => row.group.name, cell: (row) => nameCell(row, (method) => store.set({ view: "callers", method }, true)) });
   if (state.group === "function") columns.push({ key: "file", title: "File", value: (row) => row.group.file });
   return sortedTable({
-    caption: `${name}: ${tree.baseTotal ? `what grew and what shrank, ${state.absolute ? "in amounts" : "the base scaled to the target"}` : "own and total amounts"}`,
+    caption: `${name}: ${tree.baseTotal ? `what grew and what shrank${state.relative ? ", by shares: the base is scaled to the target" : ""}` : "own and total amounts"}`,
     rows, columns, sort: state.sort, first: tree.baseTotal ? "change" : "self", sortBy: (sort) => store.set({ sort }),
   });
 }
@@ -28,23 +28,23 @@ function title(group: string): string {
 function plainColumns(tree: CallTree, unit: string): Column<Row>[] {
   const whole = tree.total[0];
   return [
-    { key: "self", title: "Self", value: (row) => row.self, text: (row) => quantity(row.self, unit) },
+    { key: "self", title: "Self", value: (row) => row.self, text: (row) => quantity(row.self, unit), hint: (row) => error(row.selfError, unit).trim() },
     { key: "self_share", title: "Self %", value: (row) => row.self, text: (row) => percent(row.self, whole), share: (row) => row.self / whole },
-    { key: "total", title: "Total", value: (row) => row.total, text: (row) => quantity(row.total, unit) },
+    { key: "total", title: "Total", value: (row) => row.total, text: (row) => quantity(row.total, unit), hint: (row) => error(row.totalError, unit).trim() },
     { key: "total_share", title: "Total %", value: (row) => row.total, text: (row) => percent(row.total, whole), share: (row) => row.total / whole },
   ];
 }
 
 function comparedColumns(tree: CallTree, unit: string): Column<Row>[] {
   const amount = (key: string, title: string, value: (row: Row) => number): Column<Row> => ({ key, title, value, text: (row) => quantity(value(row), unit) });
-  const grown = (key: string, title: string, value: (row: Row) => number): Column<Row> => ({
-    key, title, value, text: (row) => `${change(value(row), unit)} (${value(row) > 0 ? "+" : ""}${percent(value(row), tree.total[0])})`,
+  const grown = (key: string, title: string, value: (row: Row) => number, errorOf: (row: Row) => number | null): Column<Row> => ({
+    key, title, value, text: (row) => `${change(value(row), unit)}${error(errorOf(row), unit)} (${value(row) > 0 ? "+" : ""}${percent(value(row), tree.total[0])})`,
   });
   return [
-    grown("change", "Change of self", (row) => row.self - row.baseSelf),
+    grown("change", "Change of self", (row) => row.self - row.baseSelf, (row) => row.selfError),
     amount("base", "Self before", (row) => row.baseSelf),
     amount("self", "Self after", (row) => row.self),
-    grown("total_change", "Change of total", (row) => row.total - row.baseTotal),
+    grown("total_change", "Change of total", (row) => row.total - row.baseTotal, (row) => row.totalError),
     amount("base_total", "Total before", (row) => row.baseTotal),
     amount("total", "Total after", (row) => row.total),
   ];

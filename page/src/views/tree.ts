@@ -3,6 +3,7 @@ import { pattern } from "../model";
 import { h, isShortcut } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { order } from "../parts/table";
+import type { Marked } from "./flame_graph";
 import type { Shown } from "./view";
 
 const MOST_CHILDREN = 100; // shown at once
@@ -12,6 +13,7 @@ const OPEN_SHARE = 0.5; // of the parent: the way down that is opened by itself
 export interface Place {
   opened: Set<string>;
   here: string;
+  box: Marked; // in the flame graph
   tree?: CallTree; // in which they are
 }
 
