@@ -2,14 +2,13 @@
 
 require_relative "formats/text"
 require_relative "graph"
+require_relative "method_code"
 require_relative "values"
 
 module RperfPush
   # Reports on a data Hash, in the form of stackprof's: a table, one method with its callers, callees and lines, a graph, and the
   # Hash of frames. Numbers are the samples' weights (nanoseconds for time), where stackprof has counts.
   class Report
-    SOURCE_AROUND = 2 # lines shown before the first and after the last line with time
-
     # @param data [Hash] as {RperfPush.stop} or {RperfPush.load} returns it
     # @param value [Symbol, nil] one of its values; nil means the weight
     def initialize(data, value: nil)
@@ -69,12 +68,12 @@ module RperfPush
 
     def describe(index, limit, is_other: false)
       function = @graph.functions[index]
-      lines = @graph.lines_of(function)
-      ["#{heading(function, lines)}\n",
+      code = MethodCode.new(function.path, function.label, @graph.lines_of(function))
+      ["#{heading(function, code.first_line)}\n",
        "  #{is_other ? @value : "samples"}: #{spent_in(function, :self_ns)} self / #{spent_in(function, :total_ns)} total\n",
        *relatives("callers", @graph.callers_of(function), function, limit),
        *relatives("callees", @graph.callees_of(function), function, limit),
-       *code(function, lines)].join
+       *lines_of(code)].join
     end
 
     private
@@ -116,8 +115,8 @@ module RperfPush
       other ? other.describe(function.index, limit, is_other: true) : describe(function.index, limit)
     end
 
-    def heading(function, lines)
-      place = [function.path, lines.first&.number].compact.reject { |part| part == "" }.join(":")
+    def heading(function, line)
+      place = [function.path, line].compact.reject { |part| part == "" }.join(":")
       place.empty? ? function.label : "#{function.label} (#{place})"
     end
 
@@ -126,7 +125,8 @@ module RperfPush
     # With two standard errors, if the data has them.
     def spent_in(function, key)
       error = @graph.error_of(function, key)
-      [amount(function[key]), *("± #{amount(error.round)}" if error&.positive?), format("(%.1f%%)", @graph.percent(function[key]))].join(" ")
+      certain = error.nil? || error.zero?
+      "#{amount(function[key])}#{" ± #{amount(error.round)}" unless certain} #{format("(%.1f%%)", @graph.percent(function[key]))}"
     end
 
     def share(number) = format("%s (%.1f%%)", amount(number), @graph.percent(number))
@@ -141,28 +141,14 @@ module RperfPush
     end
 
     # The source code if it is available, else the line numbers.
-    def code(function, lines)
-      return [] if lines.empty?
-
-      known = lines.to_h { |line| [line.number, line] }
-      source = source_of(function.path, lines.last.number)
-      numbers = source.empty? ? known.keys : around(lines, source.size)
-      ["  code:\n"] + numbers.map { |number| code_line(known[number], number, source[number - 1]) }
-    rescue SystemCallError
-      []
+    def lines_of(code)
+      rows = code.rows
+      rows.any? ? ["  code:\n", *rows.map { |row| code_line(row) }] : []
     end
 
-    # @return [Array<String>] its lines; empty if the file is missing or is not the one that ran
-    def source_of(path, last_number)
-      source = File.file?(path) ? File.readlines(path, encoding: "UTF-8", chomp: true) : []
-      source.size < last_number ? [] : source
-    end
-
-    def around(lines, size) = [lines.first.number - SOURCE_AROUND, 1].max..[lines.last.number + SOURCE_AROUND, size].min
-
-    def code_line(line, number, text)
-      columns = line ? "#{spent(line.total_ns, 12)} / #{spent(line.self_ns, 12)}" : ""
-      format("  %44s | %5d | %s", columns, number, text&.scrub("?")).rstrip << "\n"
+    def code_line(row)
+      columns = row.line ? "#{spent(row.line.total_ns, 12)} / #{spent(row.line.self_ns, 12)}" : ""
+      format("  %44s | %5d | %s", columns, row.number, row.text&.scrub("?")).rstrip << "\n"
     end
 
     def node(function)
