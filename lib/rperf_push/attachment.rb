@@ -53,11 +53,6 @@ module RperfPush
       end
     end
 
-    # On the wire C functions have no file.
-    def decoded(bytes)
-      PProf.decode(Formats.unpacked(bytes, "a window")) do |frame|
-        frame[0] = "<C method>" if frame[0].empty? && !frame[1].start_with?("[", "(")
-      end
-    end
+    def decoded(bytes) = PProf.decode(Formats.unpacked(bytes, "a window"))
   end
 end

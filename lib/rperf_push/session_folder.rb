@@ -100,11 +100,9 @@ module RperfPush
 
     private
 
-    # In pprof files C functions have no path, and paths are absolute.
+    # In pprof files paths are absolute.
     def load(file, below)
-      PProf.decode(Formats.unpacked(Formats.read(file, OWN), file, OWN)) do |frame|
-        frame[0] = frame[0].empty? && !frame[1].start_with?("[", "(") ? "<C method>" : frame[0].delete_prefix(below)
-      end
+      PProf.decode(Formats.unpacked(Formats.read(file, OWN), file, OWN)) { |frame| frame[0] = frame[0].delete_prefix(below) }
     end
 
     # The usage of all processes that reached their end.

@@ -9,6 +9,8 @@ module RperfPush
     ALL = Native.states.map { |row| State.new(*row.map(&:freeze)).freeze }.freeze
     BY_LABEL = ALL.to_h { |state| [[state.key, state.value], state] }.freeze
     KEYS = ALL.map(&:key).uniq.freeze
+    # What the profiler's own labels are called on servers, unless the option label_names says otherwise.
+    SENT_AS = { "%GVL": :gvl_state, "%GC": :gc_phase, "%pid": :pid }.freeze
 
     module_function
 

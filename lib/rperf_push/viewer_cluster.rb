@@ -104,7 +104,7 @@ module RperfPush
         while (kind, bytes = stream.read(timeout: PATIENCE))
           return [pid, :silent] if kind == :nothing
 
-          data = PProf.decode(bytes) { |frame| frame[0] = "<C method>" if frame[0].empty? && !frame[1].start_with?("[", "(") }
+          data = PProf.decode(bytes)
         end
       end
       [pid, data]

@@ -47,6 +47,34 @@ RSpec.describe "reading profiles" do
       expect(described_class.new(data).method("nope")).to be_nil
     end
 
+    it "shows a method from its definition to its end, and a block likewise" do
+      File.write(source = "#{tmpdir}/shop.rb", <<~RUBY)
+        class Shop
+          def other = 1
+
+          def total(items)
+            sum = 0
+            items.each do |item|
+              sum += item.price
+              sum -= item.rebate
+            end
+            sum
+          end
+
+          def self.total = 2
+        end
+      RUBY
+      rows = [[[[source, "block in Shop#total", 7], [source, "Shop#total", 6], [source, "<main>", 13]], 5_000_000, 1, 0]]
+      report = described_class.new(data(aggregated_samples: rows))
+      shown = ->(name) { report.method(name).scan(/^ .*\| +(\d+) \|/).flatten.map(&:to_i) }
+      expect(report.method("Shop#total")).to start_with("Shop#total (#{source}:4)\n").and match(/5\.0 ms .*\|     6 \|     items.each do/)
+      expect(shown.("Shop#total")).to eq([*4..11])
+      expect(shown.("block in Shop#total")).to eq([*6..9])
+      expect(shown.("<main>")).to eq([*11..14]) # some lines around
+      File.write(source, "def broken(\n" * 20)
+      expect(described_class.new(data(aggregated_samples: rows)).method("Shop#total").scan(/\|$|def broken/).size).to eq(5)
+    end
+
     it "describes what has nothing of the weight by another value that it has something of, if none was asked for" do
       both = data(aggregated_samples: [[[a, main], 5_000_000, 1, 0], [[["<class>", "String", 0], a, main], 0, 1, 0]],
                   values: { alloc_objects: [0, 3], alloc_space: [0, 120] }, units: { alloc_objects: "count", alloc_space: "bytes" })
@@ -109,6 +137,49 @@ RSpec.describe "reading profiles" do
       %w[--format table] => 2, %w[--format table-json] => 3 }.each { |options, count| expect([options, rows.call("report", *options)]).to eq([options, count]) }
     expect(rows.call("diff", "--method", "M#middle", path)).to eq(10)
     expect(rows.call("diff", file("few.json", data.merge(mode: :cpu, aggregated_samples: [many[0]])))).to eq(4)
+  end
+
+  it "prints the tables alone with --top, and a header with --text and by itself" do
+    top, text, plain = [%w[--top], %w[--text], []].map { |options| rperf_push("report", *options, path).out }
+    expect(top).to start_with(" Flat:\n")
+    expect([text, plain]).to all(eq("Total: 10.0ms (cpu)\nSamples: 10, Frequency: 1000Hz\n\n#{top}"))
+  end
+
+  it "prints the time of each thread" do
+    expect(rperf_push("report", "--by-label", "thread_seq", path).out).to eq(" thread_seq:\n            9.0 ms  90.0%  1\n            1.0 ms  10.0%  2\n")
+  end
+
+  it "says which labels there are when it is asked for another one" do
+    expect(rperf_push("report", "--by-label", "nope", path).to_a)
+      .to eq(["", "rperf-push: report: no label nope; there are %GC, %GVL, %pid, endpoint, thread_seq\n", 1])
+    expect(rperf_push("report", "--by-label", "%GC", path).out).to eq(" %GC:\n           10.0 ms 100.0%  (none)\n") # nothing was in the GC
+  end
+
+  # As a session with the backend :directory sends it, and not as save writes it.
+  describe "of files that a session has sent" do
+    before do
+      stdout, stderr, status = run_ruby(<<~RUBY)
+        RperfPush.configure! do |config|
+          config.application_name = "shop"
+          config.backend = :directory
+          config.directory = "#{tmpdir}"
+          config.mode = :wall
+        end
+        sleep 0.3
+        GC.start
+        RperfPush.shutdown
+      RUBY
+      expect(status).to be_success, stdout + stderr
+    end
+
+    it "speaks of labels, states and C functions as of others" do
+      by_either = %w[%GVL gvl_state].map { |name| rperf_push("report", "--by-label", name, tmpdir).out }
+      expect(by_either.uniq).to match([/\A %GVL:\n +3\d\d\.\d ms .* blocked\n/])
+      report = rperf_push("report", tmpdir).out
+      expect(report).to match(/^GC: /).and include("Kernel#sleep (<C method>)")
+      expect(rperf_push("report", "--collapsed", "--synthetic-frames", tmpdir).out).to match(/Kernel#sleep;\[GVL blocked\] \d+$/)
+      expect(Dir.glob("#{tmpdir}/*.pb.gz").flat_map { |path| RperfPush.load(path)[:label_sets] }.flat_map(&:keys)).not_to include(:gvl_state, :gc_phase)
+    end
   end
 
   it "prints tables for machines, with the rest in a row" do

@@ -35,15 +35,15 @@ module RperfPush
         Option.new(short: "v", long: "verbose", key: :verbose, text: "say what was sampled, and the top functions")
       ].freeze
       READING = [
-        Option.new(long: "top", key: :top, text: "functions by their own and by cumulative time (the default without a browser)"),
-        Option.new(long: "text", key: :text, text: "a header, then the same"),
+        Option.new(long: "top", key: :top, text: "functions by their own and by cumulative time"),
+        Option.new(long: "text", key: :text, text: "a header, then the same (the default without a browser)"),
         Option.new(long: "collapsed", key: :collapsed, text: "collapsed stacks, for flamegraph.pl and speedscope"),
         Option.new(long: "method", argument: "NAME", key: :method, text: "callers, callees and lines of the methods with that name"),
         Option.new(long: "dot", key: :dot, text: "the call graph for Graphviz"),
         Option.new(long: "html", key: :html, text: "the page with the profiles in it, as one file"),
         Option.new(long: "format", argument: "FORMAT", key: :format, choices: %w[table table-json],
                    text: "for machines: table (tabs between columns) or table-json"),
-        Option.new(long: "by-label", argument: "KEY", key: :by_label, text: "the time of each value of a label, such as %GVL or endpoint"),
+        Option.new(long: "by-label", argument: "KEY", key: :by_label, text: "the time of each value of a label: %GVL, thread_seq, ..."),
         Option.new(long: "value", argument: "NAME", key: :value, text: "which of the profile's values to show, such as cpu or wall"),
         Option.new(long: "limit", argument: "N", key: :limit, default: 50, takes: Integer, text: "rows of each table (default: 50)"),
         Option.new(short: "o", long: "output", argument: "PATH", key: :output, text: "write to PATH instead of standard output"),

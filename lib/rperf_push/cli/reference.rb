@@ -18,11 +18,11 @@ module RperfPush
           cpu,wall    both in one run: the weight is cpu, wall is a second value (report --value wall).
         TEXT
         "STATES" => <<~TEXT,
-          Labels of samples, in addition to those that the program sets with RperfPush.label:
-          %GVL=blocked  off the GVL: I/O, sleep, C code that released it (wall)
-          %GVL=wait     ready, but another thread held the GVL (wall)
+          Labels of samples, beside those of RperfPush.label; on servers gvl_state, gc_phase, pid. report knows both names:
+          %GVL=blocked  off the GVL: I/O, sleep, C code that released it (wall), and CPU time that was used there (cpu)
+          %GVL=wait     ready, but another thread held the GVL (wall; in cpu next to nothing)
           %GC=mark      marking; %GC=sweep: sweeping (both modes; cpu weighs their CPU time)
-          %pid          the process, for children of the recorded program
+          %pid          the process, for children of the recorded program; thread_seq: the thread.
         TEXT
         "FORMATS" => <<~TEXT,
           .json.gz, .json    the native format: everything, for report, diff and RperfPush.load

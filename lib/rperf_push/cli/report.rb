@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "by_label"
 require_relative "options"
 require_relative "profiles"
 require_relative "showing"
@@ -41,10 +42,12 @@ module RperfPush
         elsif @options[:method] then method_text(data, value, limit)
         elsif @options[:dot] then RperfPush::Report.new(data, value:).dot(limit:)
         elsif @options[:format] then Table.report(data, @options[:format], limit:, value:)
-        elsif @options[:by_label] then ByLabel.text(data, @options[:by_label], limit:, value:)
-        else Text.encode(data, limit:, value:) # --top, --text, and the default
+        elsif @options[:by_label] then ByLabel.new(data, @options[:by_label], value:).text(limit:)
+        else tables(data, limit:, value:)
         end
       end
+
+      def tables(data, **terms) = @options[:top] ? Text.tables(data, **terms) : Text.encode(data, **terms)
 
       def method_text(data, value, limit)
         name = @options[:method]
@@ -60,28 +63,6 @@ module RperfPush
         samples = Values.samples(data).map { |stack, *rest| [frames[rest[2] || 0] ? frames[rest[2]] + stack : stack, *rest] }
         data.merge(aggregated_samples: samples)
       end
-    end
-
-    # Prints the time of each value of one label.
-    module ByLabel
-      module_function
-
-      def text(data, key, limit:, value: nil)
-        sums = Values.sums(data, value) { |set| value_of(set, key) }
-        total = sums.values.sum
-        measured = value || Values.names(data).first
-        rows = sums.sort_by { |name, sum| [-sum, name] }.first(limit).map do |name, sum|
-          format("%18s %5.1f%%  %s\n", Text.quantity(sum, data, measured), total.zero? ? 0 : sum * 100.0 / total, name)
-        end
-        " #{key}:\n#{rows.join}"
-      end
-
-      # A number of another producer may have a unit.
-      def value_of(set, key)
-        _, value = set.find { |name, _| name.to_s == key }
-        value.nil? ? "(none)" : [*value].join(" ")
-      end
-      private_class_method :value_of
     end
   end
 end

@@ -12,6 +12,7 @@ module RperfPush
       sampling_count trigger_count sampling_time_ns detected_thread_count unique_frames unique_stacks
     ].freeze
     GZIP_LEVEL = 1
+    C_METHOD = "<C method>"
     PRECISION = "precision" # the unit of what is no value, in windows for our own eyes (core/profile/columns.h)
 
     module_function
@@ -35,10 +36,17 @@ module RperfPush
     # @return [Hash, nil] nil: it would take more memory
     def decode(raw, memory: nil, &)
       read = Native.decode_pprof(raw, memory) or return
+      speak_as_at_home(read) if read[:comments].any? { |comment| comment.start_with?("rperf-push ") }
       read[:frames].each(&) if block_given?
       weight = weight_index(read)
       weigh(read, weight)
       { **head(read, weight), aggregated_samples: read[:samples], label_sets: read[:label_sets], **values(read, weight), **units(read) }
+    end
+
+    # In what we send, C functions have no path and labels the names of servers (the option label_names).
+    def speak_as_at_home(read)
+      read[:frames].each { |frame| frame[0] = C_METHOD if frame[0].empty? && !frame[1].start_with?("[", "(") }
+      read[:label_sets].map! { |set| set.transform_keys { |key| States::SENT_AS.key(key) || key } }
     end
 
     def times(data)
@@ -108,6 +116,7 @@ module RperfPush
       number, unit = value
       number.is_a?(Integer) && number.bit_length < 64 ? [key, number, unit.to_s] : [key, value.to_s]
     end
-    private_class_method :times, :head, :mode, :counts, :values, :units, :weight_index, :weigh, :frequency, :comments, :labels, :label
+    private_class_method :speak_as_at_home, :times, :head, :mode, :counts, :values, :units, :weight_index, :weigh, :frequency, :comments,
+                         :labels, :label
   end
 end
