@@ -23,6 +23,7 @@ require_relative "rperf_push/merge"
 require_relative "rperf_push/on_demand"
 require_relative "rperf_push/planted_stack"
 require_relative "rperf_push/rails_watch"
+require_relative "rperf_push/replacement"
 require_relative "rperf_push/report"
 require_relative "rperf_push/start_line"
 
@@ -276,11 +277,16 @@ module RperfPush
     # @return [Array<String>] mistakes; when there are any, nothing was changed
     def apply(configuration)
       given, texts = configuration.over(Environment.new(ENV).texts)
-      mistakes = Native.configure(given, texts, configuration.usable_logger, configuration.own_mistakes)
-      StartLine.new(configuration).say if mistakes.empty?
+      arguments = [given, texts, configuration.usable_logger, configuration.own_mistakes]
+      mistakes = Native.configure(*arguments)
+      return mistakes if mistakes.any?
+
+      Replacement.configured = arguments
+      StartLine.new(configuration).say
       mistakes
     end
   end
 end
 
 RperfPush::RailsWatch.start
+RperfPush::Replacement.watch

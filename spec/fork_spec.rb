@@ -143,9 +143,33 @@ RSpec.describe "A profiled process" do
     expect(sent).to eq(pids["parent"] => %w[parent_work])
   end
 
-  it "may replace itself" do
-    run('before_work; RperfPush.flush; exec("echo", "replaced")')
-    expect(@out).to eq("replaced\n")
+  %w[exec Kernel.exec Process.exec].each do |call|
+    it "sends what it has before it replaces itself by #{call}, and goes on if that fails" do
+      pids = run(<<~RUBY, upload_interval: 1800)
+        before_work
+        begin
+          #{call}("no-such-program", "-x")
+        rescue Errno::ENOENT => e
+          print e.message, " "
+        end
+        parent_work
+        #{call}({ "SAYS" => "replaced" }, "echo $SAYS", unsetenv_others: false)
+      RUBY
+      expect(@out).to eq("No such file or directory - no-such-program replaced\n")
+      expect(sent).to eq(pids["parent"] => %w[before_work parent_work])
+    end
+  end
+
+  it "sends what a child has before exec, once, and nothing of one that calls exec at once" do
+    pids = run(<<~'RUBY', upload_interval: 1800)
+      before_work
+      20.times { |i| Process.wait(fork { say "quick#{i}"; exec("true") }) }
+      Process.wait(fork { say :child; child_work; exec("true") })
+      parent_work
+    RUBY
+    quick = pids.select { |name, _| name.start_with?("quick") }.values
+    expect(sent.except(*quick)).to eq(pids["parent"] => %w[before_work parent_work], pids["child"] => %w[child_work])
+    expect((sent.keys & quick).size).to be < 20 # a machine may have no turn for some of them for a tenth of a second
   end
 
   it "may have children that leave with exit!, and then they send nothing" do

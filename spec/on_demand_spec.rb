@@ -224,6 +224,30 @@ RSpec.describe "profiling on demand" do
       expect(afterwards).to be_nil
     end
 
+    it "has what children recorded before exec, once, also where it failed first" do
+      child, other, sums = answers(<<~RUBY)
+        RperfPush.start
+        child = fork do
+          burn(0.3)
+          begin
+            exec("no-such-program")
+          rescue Errno::ENOENT
+            burn(0.3)
+          end
+          exec("true")
+        end
+        Process.wait(child)
+        other = fork { burn(0.3); exec("no-such-program") rescue nil }
+        Process.wait(other)
+        data = RperfPush.stop
+        cpu = data[:aggregated_samples].group_by { |row| data[:label_sets][row[3]][:"%pid"] }
+        say child
+        say other
+        say(cpu.transform_values { |rows| rows.sum { |row| row[1] } / 1e9 })
+      RUBY
+      expect(sums.first).to include(child.first.to_s => be_between(0.59, 0.9), other.first.to_s => be_between(0.29, 0.58))
+    end
+
     it "samples the blocks of the child only, where it is deferred" do
       (child, total), = answers(<<~RUBY).last(1)
         RperfPush.start(defer: true)

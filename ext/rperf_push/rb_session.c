@@ -33,6 +33,7 @@
 typedef rb_rpp_chain session;
 
 static session *current;
+static uint64_t current_began_ns;
 /* The settings of a forked child, until its restart takes them. */
 static rpp_settings *settings_for_child;
 /* A thread inside libcurl holds it, and a fork waits for it. */
@@ -64,6 +65,7 @@ static rpp_status session_start(session *s)
 {
     rb_rpp_sampler_options options = options_for(s->settings);
     rb_rpp_life_end_with_process();
+    current_began_ns = rpp_monotonic_ns();
     rpp_status status = rpp_uploader_start(s->uploader);
     if (status == RPP_OK) status = rpp_pipeline_start(s->pipeline);
     if (status != RPP_OK) return status;
@@ -386,7 +388,7 @@ static VALUE native_is_running(VALUE self)
     return rb_rpp_session_runs() ? Qtrue : Qfalse;
 }
 
-/* The facts for the line in the log at the start. nil: no session runs. */
+/* The facts for the line in the log at the start, and the age. nil: no session runs. */
 static VALUE native_started(VALUE self)
 {
     static const char *const backends[] = {
@@ -403,6 +405,7 @@ static VALUE native_started(VALUE self)
     rb_rpp_put(hash, "engine", rb_utf8_str_new_cstr(rb_rpp_sampler_engine()));
     rb_rpp_put(hash, "frequency", UINT2NUM(s->frequency));
     rb_rpp_put(hash, "interval", DBL2NUM((double)s->upload_interval_ns / RPP_NS_PER_S));
+    rb_rpp_put(hash, "age_ns", ULL2NUM(rpp_ns_since(rpp_monotonic_ns(), current_began_ns)));
     return hash;
 }
 

@@ -120,7 +120,12 @@ module RperfPush
     def end_of_process
       return remove if own?
 
-      hand_over if @folder && !@folder.empty? && !Native.abandoned?(@folder) && Native.inherited?
+      hand_over(Native.stop(OnDemand::OWN)) if hands_over?
+    end
+
+    # The session continues, because exec may fail: what is handed over later has all that is handed over now.
+    def before_exec
+      hand_over(Native.snapshot(OnDemand::OWN, false)) if !own? && hands_over?
     end
 
     # No more children are to follow.
@@ -144,6 +149,8 @@ module RperfPush
 
     private
 
+    def hands_over? = @folder && !@folder.empty? && !Native.abandoned?(@folder) && Native.inherited?
+
     # @return [Array(Integer, Hash)] process and data
     def children
       # Only this user can write into the folder.
@@ -151,8 +158,8 @@ module RperfPush
     end
 
     # As Marshal, which needs no gem.
-    def hand_over
-      data = OnDemand.complete(Native.stop(OnDemand::OWN), nil)
+    def hand_over(recorded)
+      data = OnDemand.complete(recorded, nil)
       AtomicFile.write("#{@folder}/#{Process.pid}.data", Marshal.dump(data)) if data
     rescue SystemCallError => e
       warn "[rperf-push] what the child #{Process.pid} has recorded is lost: #{e.message}" if Dir.exist?(@folder)

@@ -5,7 +5,7 @@ require_relative "merge"
 
 module RperfPush
   # The folder of one `record`. Its processes write their windows (PID-TIME.pb.gz) and, at their end, their resource usage
-  # (PID.json) into it, and this class merges them into one profile.
+  # (PID-TIME.json) into it, and this class merges them into one profile.
   class SessionFolder
     # @return [SessionFolder] a new folder; those of dead root processes are removed
     def self.create = planned.tap(&:make)
@@ -73,7 +73,7 @@ module RperfPush
 
     def remove = self.class.remove(path)
 
-    # @return [Array<Hash>] the usage of the processes that reached their end
+    # @return [Array<Hash>] the usage of the programs that reached their end; a process that calls exec runs several
     def ends
       require "json"
       @ends ||= Dir.glob("#{path}/*.json").map { |file| JSON.parse(File.read(file), symbolize_names: true) }.sort_by { |one| one[:pid] }

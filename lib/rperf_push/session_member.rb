@@ -48,6 +48,7 @@ module RperfPush
     def begin
       @settings = settings
       @directory = setting("DIR")
+      @began_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
       @usage = Usage.new
       @own_switches = Native.own_switches
       OnDemand.record(@directory, **@settings)
@@ -65,11 +66,22 @@ module RperfPush
     # A forked child continues on its own, with its own files.
     def begin_in_child
       @pid = nil
-      return unless setting("INHERIT") != "0" && Dir.exist?(@directory)
+      begin_again("the child") if setting("INHERIT") != "0" && Dir.exist?(@directory)
+    end
 
+    # @param process [String] for the message
+    def begin_again(process)
       self.begin
     rescue StandardError => e
-      $stderr.puts "[rperf-push] the child #{Process.pid} is not profiled: #{e.message}"
+      $stderr.puts "[rperf-push] #{process} #{Process.pid} is not profiled: #{e.message}"
+    end
+
+    # @param ended [Array<Proc>] gets what continues, if exec fails
+    def before_exec(ended)
+      return unless @pid == Process.pid
+
+      ended << -> { begin_again("the process") }
+      finish
     end
 
     def finish
@@ -77,8 +89,9 @@ module RperfPush
 
       usage = used
       recorded = OnDemand.stop_recorded or return
-      File.write("#{@directory}/.#{@pid}.json", JSONText.of(usage.merge(recorded.slice(:trigger_count, :sampling_time_ns))))
-      File.rename("#{@directory}/.#{@pid}.json", "#{@directory}/#{@pid}.json")
+      name = "#{@pid}-#{@began_ns}.json" # the process may become another program, which has its own
+      File.write("#{@directory}/.#{name}", JSONText.of(usage.merge(recorded.slice(:trigger_count, :sampling_time_ns))))
+      File.rename("#{@directory}/.#{name}", "#{@directory}/#{name}")
     rescue SystemCallError => e
       $stderr.puts "[rperf-push] #{@pid}: what it used is lost: #{e.message[/\A[^@]*/].strip}" if Dir.exist?(@directory)
     end

@@ -267,6 +267,28 @@ RSpec.describe "rperf-push record" do
     end
   end
 
+  it "has what programs did before they became others by exec, in children as well, and goes on where exec failed" do
+    second = program("second", "def second = busy(0.2); second")
+    first = program("first", <<~RUBY)
+      def first = busy(0.2)
+      def child = busy(0.2)
+      Process.wait(fork { child; exec("true") })
+      first
+      begin
+        exec("no-such-program")
+      rescue Errno::ENOENT
+        first
+      end
+      exec("ruby", "#{second}")
+    RUBY
+    expect(record("-m", "cpu", first).to_a).to eq(["", "", 0])
+    expect(%w[first child second].to_h { |name| [name, time_in(recorded, "Object##{name}")] })
+      .to match("first" => be_about(0.4), "child" => be_about(0.2), "second" => be_about(0.2))
+    said = rperf_push("stat", first, env: { "TMPDIR" => tmpdir }).err
+    expect(said).not_to include("did not reach their end")
+    expect(said[/([\d.,]+) ms +[\d.]+% +\[RperfPush\] CPU execution/, 1].to_f).to be_between(760, 1500)
+  end
+
   it "lets a program configure continuous profiling as it would without" do
     code = "require 'rperf_push'; RperfPush.configure! { |c| c.directory = '#{tmpdir}/mine'; c.upload_interval = 3600 }; busy 0.2; p RperfPush.running?"
     expect(record(program("own", code)).out).to eq("true\n")

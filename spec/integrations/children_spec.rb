@@ -54,6 +54,17 @@ RSpec.describe "RperfPush.start(inherit: true)" do
     expect(unseen).to eq("nil")
   end
 
+  it "has what children recorded before they became other programs by exec" do
+    program = program("other", "busy 0.3")
+    child, seen = said(<<~RUBY)
+      RperfPush.start(inherit: true)
+      Process.wait(child = fork { busy 0.3; exec("ruby", "#{program}") })
+      say child
+      say by_process(RperfPush.stop)
+    RUBY
+    expect(seen).to match(child.to_s => be_between(0.5, 0.9))
+  end
+
   it "keeps all but the last window of children that are killed, or end by exit!, and what those that go on had by then" do
     waiting = "loop { busy 0.02; sleep 0.02 }"
     child = program("child", waiting)

@@ -218,6 +218,17 @@ RSpec.describe "A server" do
     expect(works.fetch(answers.first.pid)).to include("last_work")
   end
 
+  it "like Puma does so when a hot restart has it replace itself" do
+    serve("puma", "-b", "tcp://127.0.0.1:PORT", "config.ru", stop: :TERM, env: { "RPERF_PUSH_UPLOAD_INTERVAL" => "3600" }) do |puma|
+      ask_until("/last", &:any?)
+      Process.kill(:USR2, puma)
+      wait_until("the restarted Puma") { whole_log.scan("Puma starting").size == 2 }
+      ask_until("/last", &:any?)
+    end
+    profiles = Dir["#{tmpdir}/profiles/*.pb.gz"].map { |path| PprofProfile.read(path).samples.flat_map(&:stack).map(&:name) }
+    expect(profiles).to contain_exactly(include(/last_work\z/), include(/last_work\z/)), whole_log
+  end
+
   # The guides of other profilers say to call `configure` in a hook of each worker. The master, which has the application loaded, has
   # done it by then.
   it "like a Puma cluster does so when master and workers configure, each" do

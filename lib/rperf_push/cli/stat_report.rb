@@ -137,7 +137,7 @@ module RperfPush
       end
 
       def unfinished
-        count = @result.process_count - @ends.size
+        count = @result.process_count - @ends.uniq { |one| one[:pid] }.size
         count.positive? ? [" #{count} of the processes did not reach their end: their last window and counters are missing"] : []
       end
 
