@@ -103,6 +103,29 @@ RSpec.describe "profiling on demand" do
     end
   end
 
+  it "shows what eval runs in a method at the line of the call, and of another file without a line" do
+    data = result_of(<<~'RUBY')
+      eval(<<~'CODE', TOPLEVEL_BINDING, "/calc.rb", 1)
+        def with_binding
+          text = "\n\n\n\n\nburn(0.12)"
+
+          eval(text, binding)
+        end
+        def within = eval("eval('burn(0.12)')")
+        def named
+          eval("burn(0.12)", binding, "/other.rb", 77)
+        end
+        def same
+          eval("burn(0.12)", binding, "/calc.rb", 5000)
+        end
+      CODE
+      RperfPush.start(lines: true, frequency: 250) { with_binding; within; named; same }
+    RUBY
+    places = data[:aggregated_samples].flat_map(&:first).uniq.select { |path, label,| path == "/calc.rb" && label.start_with?("Object#") }
+    expect(places.map { |_, label, line| [label.delete_prefix("Object#"), line] })
+      .to contain_exactly(["with_binding", 4], ["within", 6], ["named", 0], ["named", 8], ["same", 5000], ["same", 11])
+  end
+
   it "leaves the continuous session its names, however many windows it has itself meanwhile" do
     names = result_of(<<~RUBY)
       require "zlib"

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/base/source_path.h"
 #include "core/base/stats.h"
 #include "core/sampling/sample_buffer.h"
 #include "rb_guard.h"
@@ -169,6 +170,16 @@ static int line_of(const walk *w, const VALUE *frame, struct known_frame *known)
     return known->line;
 }
 
+/* A frame of eval is shown as the method whose binding it has, so its line is one of the method's file. As long as the walk is not
+ * proven, the VM's own lines are expected of it. Reads strings of code that runs, and allocates nothing. */
+static int line_in_method(VALUE method, VALUE iseq, int line)
+{
+    VALUE file = rb_profile_frame_path(method), path = rb_profile_frame_path(iseq);
+    if (!is_proven || !line || path == file || !RB_TYPE_P(file, T_STRING) || !RB_TYPE_P(path, T_STRING)) return line;
+    return rpp_line_in_file(RSTRING_PTR(file), (size_t)RSTRING_LEN(file), RSTRING_PTR(path), (size_t)RSTRING_LEN(path),
+                            line);
+}
+
 void rb_rpp_walk_next_window(void)
 {
     memset(frames_before, 0, sizeof frames_before);
@@ -249,7 +260,8 @@ static bool walk_new_frame(walk *w, const VALUE *frame, struct known_frame *know
     VALUE iseq = frame[layout.frame.iseq];
     if (kind_of(iseq) != KIND_ISEQ) return false;
     bool is_method = definition == DEFINED_IN_RUBY;
-    add(w, is_method ? method : iseq, w->lines ? line_of(w, frame, known) : 0);
+    int line = w->lines ? line_of(w, frame, known) : 0;
+    add(w, is_method ? method : iseq, is_method ? line_in_method(method, iseq, line) : line);
     if (known) keep(w, frame, env, is_method ? method : 0, known);
     return true;
 }

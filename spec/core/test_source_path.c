@@ -26,6 +26,27 @@ TEST(gems_are_told_by_their_names)
     CHECK_STR(told("/gems/", ""), "/gems/");
 }
 
+static int line_in(const char *file, const char *path, int line)
+{
+    return rpp_line_in_file(file, strlen(file), path, strlen(path), line);
+}
+
+TEST(text_that_eval_ran_has_the_line_of_its_call)
+{
+    CHECK_INT(line_in("/a.rb", "/a.rb", 7), 7);
+    CHECK_INT(line_in("/a.rb", "(eval at /a.rb:12)", 1), 12);
+    CHECK_INT(line_in("/a.rb", "(eval at (eval at /a.rb:12):3)", 1), 12);
+    CHECK_INT(line_in("(eval at /a.rb:12)", "(eval at (eval at /a.rb:12):3)", 1), 0);
+    CHECK_INT(line_in("(eval at /a.rb:12)", "(eval at /a.rb:12)", 5), 5);
+    CHECK_INT(line_in("/a.rb", "(eval at /b.rb:12)", 7), 0);
+    CHECK_INT(line_in("/a.rb", "(eval at /a.rb2:12)", 7), 0);
+    CHECK_INT(line_in("/a.rb", "other.erb", 7), 0);
+    CHECK_INT(line_in("/a.rb", "(eval at ", 7), 0);
+    CHECK_INT(line_in("/a.rb", "(eval at /a.rb", 7), 0);
+    CHECK_INT(line_in("", "(eval at ", 7), 0);
+    CHECK(line_in("/a.rb", "(eval at /a.rb:99999999999999999999)", 7) > 0);
+}
+
 TEST(files_of_the_application_are_told_from_its_root)
 {
     CHECK_STR(told("/srv/app/app/models/cart.rb", "/srv/app"), "app/models/cart.rb");

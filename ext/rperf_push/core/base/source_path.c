@@ -1,11 +1,13 @@
 /* source_path.c - makes the path of a source file the same on every machine: it removes the place of installation. */
 #include "base/source_path.h"
 
+#include <limits.h>
 #include <string.h>
 
-#define GEMS          "/gems/"
-#define EVAL          "(eval at "
-#define COMMIT_DIGITS 12u /* of a gem from git: rack-0a1b2c3d4e5f */
+#define GEMS           "/gems/"
+#define EVAL           "(eval at "
+#define COMMIT_DIGITS  12u /* of a gem from git: rack-0a1b2c3d4e5f */
+#define LINE_MAX_TENTH (INT_MAX / 10)
 
 static bool is_digit(char c)
 {
@@ -71,6 +73,20 @@ size_t rpp_source_path(char *to, size_t size, const char *path, size_t length, c
         length -= root_length + 1;
     }
     return append(to, size, at, path, length);
+}
+
+int rpp_line_in_file(const char *file, size_t file_length, const char *path, size_t length, int line)
+{
+    if (length == file_length && !memcmp(path, file, length)) return line;
+    size_t at = 0;
+    while (length - at >= sizeof EVAL - 1 && !memcmp(path + at, EVAL, sizeof EVAL - 1)) at += sizeof EVAL - 1;
+    if (!at || length - at <= file_length || memcmp(path + at, file, file_length) || path[at + file_length] != ':')
+        return 0;
+    int called_at = 0;
+    for (at += file_length + 1; at < length && is_digit(path[at]) && called_at < LINE_MAX_TENTH; at++) {
+        called_at = 10 * called_at + (path[at] - '0');
+    }
+    return called_at;
 }
 
 bool rpp_is_template_method(const char *name, size_t length)
