@@ -80,12 +80,18 @@ RSpec.describe "With outcome_labels" do
     expect(naps.map { |sample| sample.values.last / 1_000_000 }).to match([be_between(60, 5000)])
   end
 
-  it "a request that runs on has its outcome in the windows that are open at its end" do
-    run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 3600)
-      def early = (sleep(0.03); RperfPush.flush; in_time)
+  it "a request that runs on has its outcome in the windows that are open at its end, and says in earlier ones that it is open" do
+    shares = JSON.parse(run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 3600))
+      def early = (sleep(0.09); RperfPush.flush; in_time)
       get(:early)
+      RperfPush.flush
+      puts JSON.generate(RperfPush.stats.values_at(:requests_open_ns, :requests_ns))
     RUBY
-    expect(outcomes).to eq("early" => [[nil, nil]], "in_time" => [%w[2xx false]])
+    expect(outcomes).to eq("early" => [["open", nil]], "in_time" => [%w[2xx false]])
+    of_requests = windows.flat_map(&:samples).select { |sample| sample.labels.key?("status") }
+    open, ended = of_requests.partition { |sample| sample.labels["status"] == "open" }.map { |part| part.sum { |sample| sample.values.last } }
+    expect(shares).to eq([open, open + ended])
+    expect(open).to be > 90_000_000
   end
 
   it "fibers and threads of a request have its outcome, and a request within a request that of the outer one" do

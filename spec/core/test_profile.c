@@ -396,6 +396,7 @@ static rpp_profile *profile_of_requests(bool separate_rows, rpp_outcome **outcom
 TEST(requests_that_end_alike_are_one_row_when_the_window_is_sealed)
 {
     rpp_outcome *outcomes[3];
+    rpp_stats_reset();
     rpp_profile *profile = profile_of_requests(false, outcomes);
     CHECK_INT(rpp_profile_row_count(profile), 4);
     rpp_profile_seal(profile, 1, 2);
@@ -405,9 +406,11 @@ TEST(requests_that_end_alike_are_one_row_when_the_window_is_sealed)
     CHECK_INT(rows[0].cpu_ns, 1 + 1000 + 3);
     CHECK_INT(rows[0].wall_ns, 10 * (1 + 1000 + 3));
     CHECK_INT(rows[0].samples, 3);
-    CHECK_STR(labels_text(profile, &rows[1]), "k=v ");
+    CHECK_STR(labels_text(profile, &rows[1]), "k=v status=open ");
     CHECK_INT(rows[1].cpu_ns, 2);
-    CHECK_STR(labels_text(profile, &rows[2]), "k=v ");
+    CHECK_STR(labels_text(profile, &rows[2]), "k=v status=open ");
+    CHECK_INT(rpp_stats_get(RPP_STAT_requests_ns), 10 * (1 + 2 + 3 + 100 + 1000));
+    CHECK_INT(rpp_stats_get(RPP_STAT_requests_open_ns), 10 * (2 + 100));
     CHECK_INT(leaf_of(profile, &rows[2]), 200);
     for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
     rpp_profile_free(profile);

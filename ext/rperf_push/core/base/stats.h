@@ -60,6 +60,8 @@
     X(samples_unlabelled, "samples sent to Parca without their labels: a request may have 1,000 series, of 8 MiB")     \
     X(samples_without_outcome,                                                                                         \
       "samples without status and slow, as a window has " RPP_OUTCOMES_CAP_TEXT " label sets of requests at the most") \
+    X(requests_ns, "wall time of samples of requests, with outcome_labels")                                            \
+    X(requests_open_ns, "the same of requests that had not ended when their window did (status=open)")                 \
     X(bytes_encoded, "pprof bytes before compression")                                                                 \
     X(bytes_compressed, "pprof bytes after compression")                                                               \
     X(encode_cpu_ns, "CPU time spent encoding and compressing")                                                        \

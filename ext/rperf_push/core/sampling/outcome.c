@@ -72,5 +72,6 @@ rpp_outcome_view rpp_outcome_look(const rpp_outcome *outcome)
     static const char *const statuses[] = {NULL, "1xx", "2xx", "3xx", "4xx", "5xx"};
     static const char *const slow[] = {[RPP_SLOW_UNKNOWN] = NULL, [RPP_SLOW_NO] = "false", [RPP_SLOW_YES] = "true"};
     unsigned known = atomic_load_explicit(&outcome->known, memory_order_relaxed);
+    if (!known) return (rpp_outcome_view){.status = RPP_OUTCOME_OPEN};
     return (rpp_outcome_view){.status = statuses[known >> CLASS_SHIFT & FIELD], .slow = slow[known & FIELD]};
 }

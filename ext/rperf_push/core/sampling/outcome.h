@@ -13,6 +13,7 @@
 
 #define RPP_OUTCOME_STATUS_LABEL "status"
 #define RPP_OUTCOME_SLOW_LABEL   "slow"
+#define RPP_OUTCOME_OPEN         "open" /* the status of a request that has not ended */
 
 typedef enum rpp_slow { RPP_SLOW_UNKNOWN, RPP_SLOW_NO, RPP_SLOW_YES } rpp_slow;
 
@@ -31,9 +32,9 @@ void rpp_outcome_ends_in(rpp_outcome *outcome, uint32_t thread_seq);
 /* True after the end, but in the thread that ended it: that one still has time to settle. */
 bool rpp_outcome_is_over_for(const rpp_outcome *outcome, uint32_t thread_seq);
 
-/* The texts of the labels; NULL: not known (yet). */
+/* The texts of the labels; NULL: not known. */
 typedef struct rpp_outcome_view {
-    const char *status; /* "2xx" */
+    const char *status; /* "2xx", RPP_OUTCOME_OPEN */
     const char *slow;   /* "true", "false" */
 } rpp_outcome_view;
 
