@@ -94,7 +94,10 @@ module RperfPush
 
     private
 
-    def join(prefix, template) = "#{prefix}/#{template}".gsub("\\/", "/").squeeze("/").delete_suffix("/")
+    # A template may begin with an optional part that has its own slash: (/:locale)/books
+    def join(prefix, template)
+      "#{prefix}#{"/" unless template.start_with?("(/")}#{template}".gsub("\\/", "/").squeeze("/").delete_suffix("/")
+    end
 
     def name(text) = Activity.label(@label_key => text)
 

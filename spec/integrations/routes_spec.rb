@@ -233,12 +233,19 @@ RSpec.describe "The endpoint of a request" do
         get "old/:id", to: redirect("/s/%{id}")
         get "only/:id", to: "stories#show", constraints: ->(request) { request.path_parameters[:id] == "1" }
         scope("/orgs/:org") { mount Blog::Engine => "/blog" }
+        get "(projects/:id)/search", to: "stories#show"
+        scope("(:locale)", locale: /de|fr/) do
+          get "shelves/:id", to: "stories#show"
+          mount Blog::Engine => "/news", as: :news
+          root to: "stories#show"
+        end
         mount Web => "/sidekiq", constraints: ->(request) { request.query_string != "no" }
         mount ->(env) { see; [200, {}, ["ok"]] } => "/rack"
       end
       endpoints(Shop, "GET /s/abc", "GET /s/abc/a-title.json", "HEAD /s/abc", "GET /orgs/acme/blog", "GET /orgs/acme/blog/posts/ada",
                 "GET /sidekiq/queues/low", "GET /sidekiq/queues/low?no", "GET /rack/anything", "GET /old/7", "GET /only/1", "GET /only/2",
-                "GET /~ada", "GET /fail/1", "GET /orgs/acme/blog/ada")
+                "GET /~ada", "GET /fail/1", "GET /orgs/acme/blog/ada", "GET /search", "GET /projects/7/search", "GET /de/shelves/7",
+                "GET /shelves/7", "GET /fr/news/posts/ada", "GET /de", "GET /")
     RUBY
     expect(seen).to eq(
       "GET /s/abc" => "GET /s/:id(/:title)", "GET /s/abc/a-title.json" => "GET /s/:id(/:title)", "HEAD /s/abc" => "HEAD /s/:id(/:title)",
@@ -246,7 +253,10 @@ RSpec.describe "The endpoint of a request" do
       "GET /sidekiq/queues/low" => "GET /sidekiq/queues/:name", "GET /sidekiq/queues/low?no" => 'after: "unrouted"',
       "GET /rack/anything" => "GET /rack", "GET /old/7" => 'after: "GET /old/:id"', "GET /only/1" => "GET /only/:id",
       "GET /only/2" => 'after: "unrouted"', "GET /~ada" => 'after: "unrouted"', "GET /fail/1" => 'after: "GET /fail/:id"',
-      "GET /orgs/acme/blog/ada" => 'after: "unrouted"'
+      "GET /orgs/acme/blog/ada" => 'after: "unrouted"', "GET /search" => "GET (/projects/:id)/search",
+      "GET /projects/7/search" => "GET (/projects/:id)/search", "GET /de/shelves/7" => "GET (/:locale)/shelves/:id",
+      "GET /shelves/7" => "GET (/:locale)/shelves/:id", "GET /fr/news/posts/ada" => "GET (/:locale)/news/posts/:slug",
+      "GET /de" => "GET /(:locale)", "GET /" => "GET /(:locale)"
     )
   end
 end
