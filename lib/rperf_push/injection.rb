@@ -10,7 +10,7 @@ module RperfPush
     # @param now [#[]] the environment to build on
     # @return [Hash{String => String}]
     def environment(feature, now = ENV)
-      { "RUBYOPT" => rubyopt("-r#{feature}", now["RUBYOPT"].to_s), "RUBYLIB" => rubylib(now["RUBYLIB"].to_s) }
+      { "RUBYOPT" => rubyopt("-r#{feature}", now["RUBYOPT"].to_s), "RUBYLIB" => rubylib(feature, now["RUBYLIB"].to_s) }
     end
 
     def rubyopt(flag, old)
@@ -18,10 +18,12 @@ module RperfPush
     end
 
     # The folders of this copy and of its library, which RubyGems may keep elsewhere.
-    def rubylib(old)
+    def rubylib(feature, old)
+      require_relative "loader_copy"
+      copy = LoaderCopy.folder(feature, Native::LIB_DIR)
       library = $LOADED_FEATURES.find { |path| path.match?(%r{/rperf_push\.(so|bundle)\z}) }
       folder = library&.sub(%r{/rperf_push/(?:[\d.]+/)?rperf_push\.\w+\z}, "")
-      [Native::LIB_DIR, folder, *old.split(File::PATH_SEPARATOR)].compact.uniq.join(File::PATH_SEPARATOR)
+      [copy, Native::LIB_DIR, folder, *old.split(File::PATH_SEPARATOR)].compact.uniq.join(File::PATH_SEPARATOR)
     end
 
     # @param variables [Hash{String => String}] of {environment}

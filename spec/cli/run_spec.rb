@@ -115,6 +115,22 @@ RSpec.describe "rperf-push run" do
     expect(run_command("echo $HOME; true").status).to eq(1)
   end
 
+  # With a Ruby of the system, whatever its version: the one of the specs may be below a folder that is closed as well.
+  it "lets a program start that changes its user where the gem is closed to others, like record and trace" do
+    skip "only root can change the user" unless Process.uid.zero? && File.executable?("/usr/bin/ruby")
+    closed = "#{tmpdir}/closed"
+    Dir.mkdir(closed, 0o700)
+    FileUtils.cp_r([RubyProgram::LIB, File.expand_path("../../exe", __dir__)], closed)
+    program = ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/ruby", "-e", "puts Process.uid"]
+    ended = [["run", "--directory", "#{tmpdir}/profiles"], ["record", "-o", "#{tmpdir}/p.json"], %w[trace]].map do |command|
+      run_program([RbConfig.ruby, "-I", "#{closed}/lib", "#{closed}/exe/rperf-push", *command, *program], env: CommandLine.silence)
+    end
+    expect(ended.map { |out, _, status| [out, status.exitstatus] }).to eq([["65534\n", 0]] * 3)
+    refused = /\[rperf-push\] -e \(ruby [\d.]+\) is not \w+: cannot load such file -- rperf_push\S*\n/
+    nothing = "rperf-push: setpriv: no Ruby program ran, nothing was"
+    expect(ended.map { |_, err,| err }).to match([/\A#{refused}\z/, "#{nothing} recorded\n", /\A#{refused}#{nothing} traced\n\z/])
+  end
+
   describe "rperf_push/autostart" do
     it "lets a program run whose Ruby can not load the profiler" do
       Dir.mkdir("#{tmpdir}/broken")
