@@ -20,7 +20,8 @@ module RperfPush
       end
     end
 
-    # Of all objects, where exec is private.
+    # Of all objects, where exec is private. It is included in Object: if it were prepended to Kernel, Ruby 3.3 would take all methods of
+    # Kernel for singleton methods.
     OfObjects = Exec.dup
     OfObjects.send(:private, :exec)
 
@@ -30,7 +31,7 @@ module RperfPush
 
       def watch
         [::Process, ::Kernel].each { |owner| owner.singleton_class.prepend(Exec) }
-        ::Kernel.prepend(OfObjects)
+        ::Object.include(OfObjects)
       end
 
       # Only the main Ractor has sessions.
