@@ -110,6 +110,7 @@ bool rb_rpp_engine_is_overdue(const rb_rpp_thread *t)
 static void set_engine(bool signal)
 {
     atomic_store(&by_signal, signal);
+    rpp_stats_set(RPP_STAT_least_period_ns, signal ? rb_rpp_rules.tick_ns : 0);
     run_ages = (rpp_run_ages){.findings = 0}; /* a forked child is not as crowded as its parent */
     rb_rpp_rules.ages = signal ? NULL : &run_ages;
 }

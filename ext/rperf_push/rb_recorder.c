@@ -2,6 +2,7 @@
 #include "rb_recorder.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -217,6 +218,7 @@ VALUE rb_rpp_recorder_data(rb_rpp_recorder *r, uint64_t *changes)
     VALUE data = rb_hash_new();
     rb_rpp_put(data, "mode", mode_symbols(r->shape.mode));
     rb_rpp_put(data, "frequency", UINT2NUM(r->frequency));
+    rb_rpp_put(data, "effective_frequency", ULL2NUM((uint64_t)llround(rpp_stats_effective_frequency())));
     rb_rpp_put(data, "start_time_ns", ULL2NUM(since.start_ns));
     rb_rpp_put(data, "duration_ns", ULL2NUM(rpp_ns_since(until_ns, since.began_ns)));
     rb_rpp_put(data, "trigger_count", ULL2NUM(ticks_of_all() - since.ticks));

@@ -112,8 +112,14 @@ module RperfPush
 
     def head
       all = @parts.map(&:first)
-      { mode: mode(all), frequency: all.filter_map { |data| data[:frequency] }.max || 0, **period(all), **sums(all),
+      { mode: mode(all), **frequencies(all), **period(all), **sums(all),
         detected_thread_count: @threads.size, unique_frames: all.map { |data| data[:unique_frames].to_i }.max, **gathered(all) }
+    end
+
+    # Of what some processes reached, the least.
+    def frequencies(all)
+      effective = all.filter_map { |data| data[:effective_frequency] }.min
+      { frequency: all.filter_map { |data| data[:frequency] }.max || 0, **(effective ? { effective_frequency: effective } : {}) }
     end
 
     def mode(all)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "formats/text"
 require_relative "graph"
 
 module RperfPush
@@ -14,7 +15,7 @@ module RperfPush
     def text(data)
       graph = Graph.new(data)
       [
-        "mode=#{Array(data[:mode]).join("+")} frequency=#{data[:frequency]}Hz", sampling(data),
+        "mode=#{Array(data[:mode]).join("+")} frequency=#{Text.frequency(data)}", sampling(data),
         "samples recorded: #{Values.samples(data).size}", *top("flat", graph.by_self, :self_ns, graph),
         *top("cum", graph.by_total, :total_ns, graph)
       ].map { |line| "#{TAG} #{line}\n" }.join

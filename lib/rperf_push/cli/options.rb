@@ -18,7 +18,7 @@ module RperfPush
       OUTPUT = Option.new(short: "o", long: "output", argument: "PATH", key: :output, text: "write the profile to PATH")
       COMMON = [
         Option.new(short: "f", long: "frequency", argument: "HZ", key: :frequency, default: 1000, takes: Integer,
-                   text: "samples a second of each thread (default: 1000)"),
+                   text: "samples a second of each thread (default: 1000; with engine signal at most the kernel's ticks)"),
         Option.new(long: "engine", argument: "ENGINE", key: :engine, default: "auto", choices: %w[auto signal safepoint],
                    text: "auto, signal or safepoint"),
         Option.new(long: "signal", argument: "VALUE", key: :signal,

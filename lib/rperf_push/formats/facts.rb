@@ -4,8 +4,8 @@ module RperfPush
   # What a file says beside its stacks: whether it is of the kind that all readers of the data rely on.
   module Facts
     NUMBERS = %i[
-      frequency start_time_ns duration_ns trigger_count sampling_count sampling_time_ns detected_thread_count unique_frames unique_stacks
-      user_ns sys_ns maxrss_mb
+      frequency effective_frequency start_time_ns duration_ns total_duration_ns process_count pid ppid trigger_count sampling_count
+      sampling_time_ns detected_thread_count unique_frames unique_stacks user_ns sys_ns maxrss_mb
     ].freeze
     OBJECTS = %i[meta summary gc_stats values raw_values units].freeze
     COLUMNS = { values: :aggregated_samples, raw_values: :raw_samples }.freeze

@@ -22,8 +22,17 @@ module RperfPush
       total = column ? column.sum : samples.sum { |sample| sample[1] }
       name = value || Values.names(data).first
       lines = ["Total: #{quantity(total, data, name).sub(/ (?=ms\z|KB\z)/, "")} (#{name})",
-               "Samples: #{data[:sampling_count] || samples.size}, Frequency: #{data[:frequency]}Hz"]
+               "Samples: #{data[:sampling_count] || samples.size}, Frequency: #{frequency(data)}"]
       [*lines, *gc_line(data, value, total), *lost_line(data)].map { |line| "#{line}\n" }.join
+    end
+
+    # What was asked for and, where fewer samples of a busy thread came, how many and why.
+    def frequency(data)
+      asked = data[:frequency]
+      came = data[:effective_frequency].to_i
+      return "#{asked}Hz" unless came.positive? && asked.is_a?(Integer) && came < asked
+
+      format("%<asked>dHz (%<came>dHz of CPU time: the kernel ticks every %<tick>g ms)", asked:, came:, tick: (1000.0 / came).round(1))
     end
 
     # @return [String] the flat and the cumulative table

@@ -48,6 +48,12 @@ const char *rpp_stats_text(rpp_stat stat)
     return list[stat].text;
 }
 
+double rpp_stats_effective_frequency(void)
+{
+    uint64_t period = rpp_stats_get(RPP_STAT_period_ns), least = rpp_stats_get(RPP_STAT_least_period_ns);
+    return period ? 1e9 / (double)(period > least ? period : least) : 0;
+}
+
 void rpp_stats_set_last_error(const char *message)
 {
     char line[RPP_LAST_ERROR_MAX];

@@ -47,6 +47,7 @@
     X(overhead_hooks_ns, "of that, hooks at changes of threads and in the GC, which no sampling period can change")    \
     X(lull_ns, "time in which hooks were silent to keep to the budget; shared out as the time before")                 \
     X(period_ns, "gauge: the sampling period in force, stretched when over budget")                                    \
+    X(least_period_ns, "gauge: the shortest period that the engine can keep: signal: the kernel's tick; safepoint: 0") \
     X(kernel_tick_ns, "gauge: how often the kernel looks at timers; engine signal captures at these ticks")            \
     X(preemptions, "gauge: times the kernel took a core from a thread of this process; ticks favour what ends so")     \
     /* windows */                                                                                                      \
@@ -111,6 +112,9 @@ void rpp_stats_set(rpp_stat stat, uint64_t value);
 uint64_t rpp_stats_get(rpp_stat stat);
 const char *rpp_stats_name(rpp_stat stat);
 const char *rpp_stats_text(rpp_stat stat);
+
+/* The ticks of a busy thread in a second, with the engine and the period in force; 0: nothing was sampled yet. */
+double rpp_stats_effective_frequency(void);
 
 /* Stores a message and the current time. The message must not contain credentials. */
 void rpp_stats_set_last_error(const char *message);

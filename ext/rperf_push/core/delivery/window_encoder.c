@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/gzip_sink.h"
+#include "base/stats.h"
 #include "base/version.h"
 #include "pprof/pprof_encoder.h"
 #include "settings/pairs.h"
@@ -54,10 +55,11 @@ static uint64_t captures_of(const rpp_profile *profile)
 rpp_status rpp_window_encoder_encode(const rpp_window_encoder *encoder, const rpp_profile *profile,
                                      const rpp_frame_names *names, rpp_byte_buffer *into, uint64_t *samples)
 {
-    char frequency[32], count[48];
+    char frequency[32], effective[48], count[48];
     rpp_pprof_totals totals = {0};
-    const char *comments[] = {"rperf-push " RPP_VERSION, frequency, count, NULL};
+    const char *comments[] = {"rperf-push " RPP_VERSION, frequency, effective, count, NULL};
     snprintf(frequency, sizeof frequency, "frequency %u Hz", (unsigned)encoder->frequency);
+    snprintf(effective, sizeof effective, "effective_frequency %.0f", rpp_stats_effective_frequency());
     snprintf(count, sizeof count, "sampling_count %llu", (unsigned long long)captures_of(profile));
     rpp_pprof_options options = {.mode = encoder->mode,
                                  .period_ns = RPP_NS_PER_S / (encoder->frequency ? encoder->frequency : 1),
