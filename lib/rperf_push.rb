@@ -169,7 +169,8 @@ module RperfPush
     # @param output [String, nil] where {stop} writes the data as well
     # @param format [Symbol, nil] of the output; nil: what its extension says
     # @param inherit [:fork, true, false] :fork: forked children carry the session on, as it was begun; a `start` of their own replaces it.
-    #   What those that have ended by then recorded is in what {stop} returns here, labelled with %pid; with aggregate: false it is not.
+    #   What those recorded that have ended or stopped by then is in what {stop} returns here, labelled with %pid; with aggregate: false
+    #   it is not.
     #   true: Ruby programs that are started do so, too; until the end RUBYOPT and RUBYLIB in ENV tell them. One that is killed
     #   loses its last two seconds at the most
     # @param verbose [Boolean] {stop} writes what was sampled, and the top functions, to standard error

@@ -271,6 +271,30 @@ RSpec.describe "profiling on demand" do
       expect(sums.first).to include(child.first.to_s => be_between(0.59, 0.9), other.first.to_s => be_between(0.29, 0.58))
     end
 
+    it "is the parent's too, what a child has recorded that stops it itself" do
+      answers = answers(<<~RUBY)
+        RperfPush.start(frequency: 250)
+        burn(0.12)
+        Process.wait(fork do
+          burn(0.2)
+          data = RperfPush.stop
+          say Process.pid, sum(data), data[:process_count], data.values_at(:pid, :ppid) == [Process.pid, Process.ppid], RperfPush.stop
+          burn(0.1)
+        end)
+        data = RperfPush.stop
+        cpu = data[:aggregated_samples].group_by { |row| data[:label_sets][row[3]][:"%pid"] }
+        say(cpu.transform_values { |rows| rows.sum { |row| row[1] } / 1e9 }, data.values_at(:process_count, :pid, :ppid) == [2, Process.pid, Process.ppid],
+            data[:total_duration_ns] - data[:duration_ns])
+      RUBY
+      (pid, own, count, is_itself, again), (sums, is_parent, more_ns) = answers
+      expect([count, is_itself, again]).to eq([1, true, nil])
+      expect(own).to be_between(0.19, 0.38)
+      expect(sums.keys).to contain_exactly("", pid.to_s)
+      expect(sums[pid.to_s]).to be_within(0.001).of(own)
+      expect(is_parent).to be(true)
+      expect(more_ns).to be_between(190_000_000, 5_000_000_000) # how long the child was recorded
+    end
+
     it "samples the blocks of the child only, where it is deferred" do
       (child, total), = answers(<<~RUBY).last(1)
         RperfPush.start(defer: true)

@@ -41,10 +41,14 @@ module RperfPush
         drop unless whole
       end
 
+      # A child has its data for itself, and the parent has it, too.
+      #
       # @return [Hash] the data, with that of the children
       def finish(data)
         @current&.withdraw
-        @current&.own? ? @current.add_children(data) : data
+        return data unless @current
+
+        @current.own? ? @current.add_children(data) : data.tap { @current.give(data) }
       ensure
         leave
       end
@@ -128,6 +132,13 @@ module RperfPush
       hand_over(Native.snapshot(OnDemand::OWN, false)) if !own? && hands_over?
     end
 
+    # Of a child that has stopped the session itself.
+    #
+    # @param data [Hash] what it has recorded
+    def give(data)
+      hand_over(data) if awaited?
+    end
+
     # No more children are to follow.
     def withdraw = nil
 
@@ -149,7 +160,8 @@ module RperfPush
 
     private
 
-    def hands_over? = @folder && !@folder.empty? && !Native.abandoned?(@folder) && Native.inherited?
+    def awaited? = @folder && !@folder.empty? && !Native.abandoned?(@folder)
+    def hands_over? = awaited? && Native.inherited?
 
     # @return [Array(Integer, Hash)] process and data
     def children

@@ -112,9 +112,19 @@ module RperfPush
 
     def head
       all = @parts.map(&:first)
-      { mode: mode(all), **frequencies(all), **period(all), **sums(all),
+      { mode: mode(all), **frequencies(all), **period(all), **processes, **sums(all),
         detected_thread_count: @threads.size, unique_frames: all.map { |data| data[:unique_frames].to_i }.max, **gathered(all) }
     end
+
+    # The first part is of the process that began.
+    def processes
+      each = @parts.group_by(&:last).values.map { |parts| parts.map(&:first) }
+      { process_count: each.sum { |windows| windows.map { |data| data[:process_count] || 1 }.max },
+        total_duration_ns: each.sum { |windows| duration_of(windows) }, **@parts.first.first.slice(:pid, :ppid) }
+    end
+
+    # Of one process, or of a part that is several.
+    def duration_of(windows) = (windows.one? && windows.first[:total_duration_ns]) || period(windows)[:duration_ns]
 
     # Of what some processes reached, the least.
     def frequencies(all)

@@ -85,11 +85,11 @@ module RperfPush
       complete(data, used)
     end
 
-    # Adds what the process used, and sums samples that were kept apart, so that every consumer finds :aggregated_samples.
+    # Adds which process it is and what it used, and sums samples that were kept apart, so that every consumer finds :aggregated_samples.
     def complete(data, used)
       return if data.nil?
 
-      data.merge!(used) if used
+      data.merge!(process_count: 1, pid: Process.pid, ppid: Process.ppid, total_duration_ns: data[:duration_ns], **used.to_h)
       data.merge!(summed(data)) unless data[:aggregated_samples]
       data
     end

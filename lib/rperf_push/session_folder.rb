@@ -91,7 +91,7 @@ module RperfPush
       parts.each { |pid, part| merge.add(part, process: pid, labels: pid == root ? {} : { "%pid": pid.to_s }) }
       return if parts.empty?
 
-      merge.data(raw:).merge(used)
+      merge.data(raw:).merge(process_count: pids.size, pid: root, **ends.find { |one| one[:pid] == root }.to_h.slice(:ppid), **used)
     end
 
     # @param below [String] a folder, from which paths are told

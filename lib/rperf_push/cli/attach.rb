@@ -74,7 +74,7 @@ module RperfPush
           $stderr.puts "rperf-push: attach: no thread ran or ended a wait in that time: nothing was recorded"
           return 1
         end
-        Writable.save("attach", @options[:output], data.merge(meta: { attached_to: @pid }), @options[:format])
+        Writable.save("attach", @options[:output], data.merge(pid: @pid, meta: { attached_to: @pid }), @options[:format])
         $stderr.puts "rperf-push: wrote #{@options[:output]}"
         0
       end

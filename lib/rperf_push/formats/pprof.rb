@@ -9,7 +9,8 @@ module RperfPush
   module PProf
     # Numbers that pprof has no field for stand in its comments.
     COUNTS = %i[
-      effective_frequency sampling_count trigger_count sampling_time_ns detected_thread_count unique_frames unique_stacks
+      effective_frequency total_duration_ns process_count pid ppid
+      sampling_count trigger_count sampling_time_ns detected_thread_count unique_frames unique_stacks
     ].freeze
     GZIP_LEVEL = 1
     C_METHOD = "<C method>"
