@@ -37,10 +37,10 @@ RSpec.describe "the frequency that is reached" do
   end
 
   it "is in the header and in -v, with the reason, where it is less" do
-    header = ->(effective) { RperfPush::Text.header(profile(effective)).lines[1] }
-    expect(header.(250)).to eq("Samples: 240, Frequency: 1000Hz (250Hz of CPU time: the kernel ticks every 4 ms)\n")
-    expect(RperfPush::Verbose.text(profile(250)).lines.first).to eq("[RperfPush] mode=cpu frequency=1000Hz (250Hz of CPU time: the kernel ticks every 4 ms)\n")
-    expect([header.(1000), header.(nil)]).to all(eq("Samples: 240, Frequency: 1000Hz\n"))
+    header = ->(effective) { RperfPush::Text.header(profile(effective)) }
+    expect(header.(250)).to eq("Total: 1000.0ms (cpu)\nSamples: 240, Frequency: 1000Hz\nReached: 250Hz of CPU time, as the kernel ticks every 4 ms\n")
+    expect(RperfPush::Verbose.text(profile(250)).lines.last).to eq("[RperfPush] Reached: 250Hz of CPU time, as the kernel ticks every 4 ms\n")
+    expect([header.(1000), header.(nil)]).to all(end_with("Frequency: 1000Hz\n"))
   end
 
   %w[p.json p.json.gz p.pb.gz].each do |name|

@@ -15,9 +15,9 @@ module RperfPush
     def text(data)
       graph = Graph.new(data)
       [
-        "mode=#{Array(data[:mode]).join("+")} frequency=#{Text.frequency(data)}", sampling(data),
+        "mode=#{Array(data[:mode]).join("+")} frequency=#{data[:frequency]}Hz", sampling(data),
         "samples recorded: #{Values.samples(data).size}", *top("flat", graph.by_self, :self_ns, graph),
-        *top("cum", graph.by_total, :total_ns, graph)
+        *top("cum", graph.by_total, :total_ns, graph), *Text.reached(data)
       ].map { |line| "#{TAG} #{line}\n" }.join
     end
 

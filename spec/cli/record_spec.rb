@@ -186,7 +186,7 @@ RSpec.describe "rperf-push record" do
 
   it "prints the text report instead, or beside the file what -v says" do
     ended = rperf_push("record", "-p", program("plain", "busy 0.1"), env: { "TMPDIR" => tmpdir })
-    expect(ended.out).to match(/\ATotal: [\d.]+ms \(cpu\)\nSamples: \d+, Frequency: 1000Hz\n(?:GC: .*\n)?\n Flat:\n/).and include("Object#busy (")
+    expect(ended.out).to match(/\ATotal: [\d.]+ms \(cpu\)\nSamples: \d+, Frequency: 1000Hz\n(?:Reached: .*\n)?(?:GC: .*\n)?\n Flat:\n/).and include("Object#busy (")
     expect(record("-v", program("plain", "busy 0.1")).err).to match(/\A\[RperfPush\] mode=cpu frequency=1000Hz\n\[RperfPush\] sampling: \d+ calls, /)
   end
 

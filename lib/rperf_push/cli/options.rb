@@ -36,7 +36,7 @@ module RperfPush
       ].freeze
       READING = [
         Option.new(long: "top", key: :top, text: "functions by their own and by cumulative time"),
-        Option.new(long: "text", key: :text, text: "a header, then the same (the default without a browser)"),
+        Option.new(long: "text", key: :text, text: "a header, then the same, with two standard errors (the default without a browser)"),
         Option.new(long: "collapsed", key: :collapsed, text: "collapsed stacks, for flamegraph.pl and speedscope"),
         Option.new(long: "method", argument: "NAME", key: :method, text: "callers, callees and lines of the methods with that name"),
         Option.new(long: "dot", key: :dot, text: "the call graph for Graphviz"),

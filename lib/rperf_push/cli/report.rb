@@ -47,7 +47,8 @@ module RperfPush
         end
       end
 
-      def tables(data, **terms) = @options[:top] ? Text.tables(data, **terms) : Text.encode(data, **terms)
+      # With --top an empty line first, as scripts that read rperf's tables expect before each.
+      def tables(data, **terms) = @options[:top] ? "\n#{Text.tables(data, **terms)}" : Text.encode(data, errors: true, **terms)
 
       def method_text(data, value, limit)
         name = @options[:method]

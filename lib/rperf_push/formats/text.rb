@@ -7,13 +7,15 @@ module RperfPush
   # The text report: a header, functions by own time, functions by cumulative time.
   module Text
     LIMIT = 50
+    NAME_WIDTH = 60 # from which ± stands in no column any more
 
     module_function
 
     # @param value [Symbol, nil] one of the data's values; nil means the weight
+    # @param errors [Boolean] two standard errors behind each function, if the data says how precise it is
     # @return [String]
-    def encode(data, limit: LIMIT, value: nil)
-      "#{header(data, value)}\n#{tables(data, limit:, value:)}"
+    def encode(data, limit: LIMIT, value: nil, errors: false)
+      "#{header(data, value)}\n#{tables(data, limit:, value:, errors:)}"
     end
 
     def header(data, value = nil)
@@ -22,45 +24,41 @@ module RperfPush
       total = column ? column.sum : samples.sum { |sample| sample[1] }
       name = value || Values.names(data).first
       lines = ["Total: #{quantity(total, data, name).sub(/ (?=ms\z|KB\z)/, "")} (#{name})",
-               "Samples: #{data[:sampling_count] || samples.size}, Frequency: #{frequency(data)}"]
-      [*lines, *gc_line(data, value, total), *lost_line(data)].map { |line| "#{line}\n" }.join
+               "Samples: #{data[:sampling_count] || samples.size}, Frequency: #{data[:frequency]}Hz"]
+      [*lines, *reached(data), *gc_line(data, value, total), *lost_line(data)].map { |line| "#{line}\n" }.join
     end
 
-    # What was asked for and, where fewer samples of a busy thread came, how many and why.
-    def frequency(data)
-      asked = data[:frequency]
+    # @return [Array<String>] a line, where a busy thread has fewer samples than were asked for
+    def reached(data)
       came = data[:effective_frequency].to_i
-      return "#{asked}Hz" unless came.positive? && asked.is_a?(Integer) && came < asked
+      return [] unless came.positive? && came < data[:frequency].to_i
 
-      format("%<asked>dHz (%<came>dHz of CPU time: the kernel ticks every %<tick>g ms)", asked:, came:, tick: (1000.0 / came).round(1))
+      ["Reached: #{came}Hz of CPU time, as the kernel ticks every #{format("%g", (1000.0 / came).round(1))} ms"]
     end
 
     # @return [String] the flat and the cumulative table
-    def tables(data, limit: LIMIT, value: nil)
+    def tables(data, limit: LIMIT, value: nil, errors: false)
       graph = Graph.new(data, value:)
       name = value || Values.names(data).first
       rows = { "Flat" => [graph.by_self, :self_ns], "Cumulative" => [graph.by_total, :total_ns] }
       tables = rows.map do |title, (functions, key)|
-        table(title, functions.first(limit), key, graph) { |number| quantity(number, data, name) }
+        table(title, functions.first(limit), key, graph, errors && graph.precise?) { |number| quantity(number, data, name) }
       end
       tables.join("\n")
     end
 
     # @yieldreturn [String] a number with its unit
-    def table(title, functions, key, graph, &amount)
+    def table(title, functions, key, graph, errors, &amount)
+      width = errors ? [functions.map { |function| function.to_s.size }.max || 0, NAME_WIDTH].min : 0
       " #{title}:\n" + functions.map do |function|
-        format("%<amount>18s%<error>s %<percent>5.1f%%  %<function>s\n",
-               amount: yield(function[key]), error: error(graph, function, key, &amount), percent: graph.percent(function[key]), function:)
+        error = errors ? error(graph.error_of(function, key), &amount) : ""
+        format("%<amount>18s %<percent>5.1f%%  %<function>-#{width}s%<error>s",
+               amount: yield(function[key]), percent: graph.percent(function[key]), function:, error:).rstrip << "\n"
       end.join
     end
 
-    # A column, if the data says how precise it is: two standard errors, and nothing where the number is exact.
-    def error(graph, function, key)
-      return "" unless graph.precise?
-
-      error = graph.error_of(function, key)
-      format(" %14s", ("± #{yield(error.round)}" if error.positive?))
-    end
+    # Nothing where the number is exact.
+    def error(error) = error.positive? ? "  ± #{yield(error.round)}" : ""
 
     # "12.3 ms", or a number with the value's unit.
     def quantity(number, data, name)
