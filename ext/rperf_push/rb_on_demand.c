@@ -220,6 +220,13 @@ static VALUE native_is_recording(VALUE self)
     return rb_rpp_demand_own() ? Qtrue : Qfalse;
 }
 
+/* True if it samples in blocks of profile only. */
+static VALUE native_is_deferred(VALUE self)
+{
+    const rb_rpp_demand *s = rb_rpp_demand_own();
+    return s && s->terms.deferred ? Qtrue : Qfalse;
+}
+
 static VALUE native_is_inherited(VALUE self)
 {
     const rb_rpp_demand *s = rb_rpp_demand_own();
@@ -235,5 +242,6 @@ void rb_rpp_on_demand_init(VALUE native)
     rb_define_singleton_method(native, "profile", native_profile, 0);
     rb_define_singleton_method(native, "join", native_join, 0);
     rb_define_singleton_method(native, "recording?", native_is_recording, 0);
+    rb_define_singleton_method(native, "deferred?", native_is_deferred, 0);
     rb_define_singleton_method(native, "inherited?", native_is_inherited, 0);
 }

@@ -38,6 +38,7 @@ module RperfPush
       Inheritance.ending { start_for_later(arguments, inherit, terms) }
       @outcome = outcome
       @usage = usage
+      Viewer.instance&.follow if defined?(Viewer)
       true
     end
 

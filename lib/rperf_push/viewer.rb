@@ -2,6 +2,7 @@
 
 require "monitor"
 require_relative "../rperf_push"
+require_relative "deferred_session"
 require_relative "local_development"
 require_relative "merge"
 require_relative "page_app"
@@ -81,6 +82,14 @@ module RperfPush
       nil
     end
 
+    # The program has begun a session. If it is deferred, the program has said what is to be sampled: there is nothing beside it.
+    def follow
+      return unless Native.deferred? || @session.is_a?(DeferredSession)
+
+      @lock.synchronize { @session&.stop }
+      profile
+    end
+
     # In a forked child, which has no session yet.
     def begin_in_child
       @lock = Monitor.new
@@ -100,7 +109,7 @@ module RperfPush
 
     # A viewer is no reason for an application not to boot.
     def profile
-      @session = SideSession.new(frequency: FREQUENCY)
+      @session = Native.deferred? ? DeferredSession.new : SideSession.new(frequency: FREQUENCY)
       join_cluster
     rescue StandardError => e
       $stderr.puts "[rperf-push] the viewer does not profile: #{e.message}"

@@ -43,6 +43,40 @@ RSpec.describe "RperfPush::Viewer" do
     expect(out).to eq("[[\"a\"], [\"b\"]]\n")
   end
 
+  # As in rperf's guide: the application says which requests and jobs are sampled, and how.
+  it "has the program's own session where that is deferred, and samples nothing beside it" do
+    [["", "RperfPush.start(defer: true, mode: :wall, frequency: 250)\n#{work}"], ["#{work}\n", "RperfPush.start(defer: true, mode: :wall, frequency: 250)"]].each do |parts|
+      out = answers(<<~RUBY)
+        #{parts.join}
+        burn("outside")
+        RperfPush.profile { burn("a") }
+        p RperfPush::Native.stats[:timer_ticks] + RperfPush::Native.stats[:ticks]
+        burn("outside")
+        p RperfPush::Native.stats[:timer_ticks] + RperfPush::Native.stats[:ticks]
+        viewer.take_snapshot!
+        RperfPush.profile { burn("b") }
+        viewer.take_snapshot!
+        p viewer.take_snapshot!, parts(viewer), RperfPush.stop[:mode]
+      RUBY
+      before, after, again, *seen = out.lines(chomp: true)
+      expect([again, *seen]).to eq(["false", '[["a"], ["b"]]', ":wall"])
+      expect(after.to_i - before.to_i).to be <= 2 # one may be on its way
+    end
+  end
+
+  it "follows a deferred session into forked children, and samples by itself beside one that is not" do
+    out = answers(<<~RUBY)
+      #{work}
+      RperfPush.start(defer: true, frequency: 250)
+      Process.wait(fork { burn("outside"); RperfPush.profile { burn("child") }; viewer.take_snapshot!; p parts(viewer); $stdout.flush })
+      RperfPush.stop
+      RperfPush.start(frequency: 250)
+      burn("a"); viewer.take_snapshot!
+      p parts(viewer), RperfPush::Values.sums(RperfPush.stop) { |set| set[:part] }.keys.compact
+    RUBY
+    expect(out).to eq(%([["child"]]\n[["a"]]\n["a"]\n))
+  end
+
   it "leaves sessions of others as they are: none is cleared, none is kept from starting" do
     out = answers(<<~RUBY)
       #{work}
