@@ -78,8 +78,10 @@ RSpec.describe "the precision of a row" do
     it "may be more than 64 bits have room for, but not anything" do
       RperfPush.save("#{tmpdir}/p.json", part({ samples: [1], weight_squares: [10**30] }))
       expect(RperfPush.load("#{tmpdir}/p.json")[:values][:weight_squares]).to eq([10**30])
-      RperfPush.save("#{tmpdir}/p.json", part({ samples: [1], weight_squares: [10**60] }))
-      expect { RperfPush.load("#{tmpdir}/p.json") }.to raise_error(RperfPush::FormatError, /values must be/)
+      [10**60, -1, 1.5, nil].each do |squares|
+        File.write("#{tmpdir}/p.json", JSON.generate(part({ samples: [1], weight_squares: [squares] })))
+        expect { RperfPush.load("#{tmpdir}/p.json") }.to raise_error(RperfPush::FormatError, /values must be/)
+      end
     end
 
     it "is no measure: no report of it, no column of pprof" do

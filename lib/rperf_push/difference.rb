@@ -83,7 +83,7 @@ module RperfPush
 
     def legend(tables)
       changes = tables.flat_map(&:last)
-      [*("±: two standard errors of sampling\n" if changes.any? { |change| change.error&.positive? }),
+      [*(Text::ERRORS if changes.any? { |change| change.error&.positive? }),
        *("~: within them, so no change that these samples can tell\n" if changes.any?(&:chance?))].join
     end
 

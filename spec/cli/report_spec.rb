@@ -246,6 +246,7 @@ RSpec.describe "reading profiles" do
     let(:after) { sampled("after.json", { "A#fib" => 36, "A#get" => 100 }) }
 
     it "prints two standard errors, and none of what was timed or where a file does not say" do
+      expect(rperf_push("report", before).out).to start_with("Total: 270.0ms (wall)\nSamples: 10, Frequency: 1000Hz\n±: two standard errors of sampling\n\n Flat:\n")
       rows = rperf_push("report", before).out.lines(chomp: true).grep(/%/)
       expect(rows.first(4)).to eq(["          100.0 ms  37.0%  A#fib (a.rb)               ± 40.0 ms",
                                    "          100.0 ms  37.0%  A#get (a.rb)               ± 40.0 ms",

@@ -38,8 +38,8 @@ module RperfPush
 
     def columns?(data, columns, samples)
       columns.all? do |name, column|
-        bits = Values.squares?(name) && Values.precision?(data, name) ? SQUARES_BITS : BITS
-        column.is_a?(Array) && column.size == samples&.size && column.all? { |one| integer?(one, bits) }
+        squares = Values.squares?(name) && Values.precision?(data, name)
+        column.is_a?(Array) && column.size == samples&.size && column.all? { |one| squares ? squares?(one) : integer?(one) }
       end
     end
 
@@ -49,9 +49,10 @@ module RperfPush
       integer?(weight) && (seq.nil? || (seq.is_a?(Integer) && seq >= 0 && seq.bit_length <= SEQ_BITS)) && (set.nil? || set.is_a?(Integer))
     end
 
-    def integer?(one, bits = BITS) = one.is_a?(Integer) && one.bit_length <= bits
+    def integer?(one) = one.is_a?(Integer) && one.bit_length <= BITS
+    def squares?(one) = one.is_a?(Integer) && one.bit_length <= SQUARES_BITS && !one.negative?
     def number?(one) = one.is_a?(Float) ? one.finite? : integer?(one)
     def must(key, kind, is_so) = is_so || raise(ArgumentError, "#{key} must be #{kind}")
-    private_class_method :check_columns, :columns?, :numbers?, :integer?, :number?, :must
+    private_class_method :check_columns, :columns?, :numbers?, :integer?, :squares?, :number?, :must
   end
 end

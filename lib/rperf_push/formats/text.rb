@@ -7,6 +7,7 @@ module RperfPush
   # The text report: a header, functions by own time, functions by cumulative time.
   module Text
     LIMIT = 50
+    ERRORS = "±: two standard errors of sampling\n"
     NAME_WIDTH = 60 # from which ± stands in no column any more
 
     module_function
@@ -15,7 +16,8 @@ module RperfPush
     # @param errors [Boolean] two standard errors behind each function, if the data says how precise it is
     # @return [String]
     def encode(data, limit: LIMIT, value: nil, errors: false)
-      "#{header(data, value)}\n#{tables(data, limit:, value:, errors:)}"
+      legend = ERRORS if errors && Values.squares(data, value)
+      "#{header(data, value)}#{legend}\n#{tables(data, limit:, value:, errors:)}"
     end
 
     def header(data, value = nil)
