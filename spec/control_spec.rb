@@ -552,7 +552,7 @@ RSpec.describe "the control socket" do
     end
 
     it "does not trace for a peer what the program traces itself, and says so" do
-      program = listening("puts 'ready'\nThread.new { loop { sleep 0.01 } }\nRperfPush.trace { gets }\nputs 'over'\nsleep")
+      program = listening("Thread.new { loop { sleep 0.01 } }\nRperfPush.trace { puts 'ready'; gets }\nputs 'over'\nsleep")
       asked = -> { client_of(program).connect("trace", interval_ms: 50) { |stream| take_document(stream) } rescue $!.message }
       wait_until("its trace") { asked.call == "calls are traced already" }
       program.say("end")

@@ -9,9 +9,11 @@ module RperfPush
     TURN = 0.1 # seconds, between two looks at the clock
     BEGIN_PATIENCE = 30 # seconds: until the process comes to a safepoint
 
+    END_PATIENCE = 40 # seconds: until the last window has come; the process itself gives up then
+
     NO_SAFEPOINT = "the process came to no safepoint within #{BEGIN_PATIENCE} s: see rperf-push stacks".freeze
 
-    # @param stream [ControlClient::Stream] of the verb record
+    # @param stream [ControlStream] of the verb record
     def initialize(stream)
       @stream = stream
     end
@@ -29,6 +31,7 @@ module RperfPush
       while (kind, message = @stream.read(timeout: TURN))
         stop = yield(kind == :profile ? decoded(message) : nil) == :stop
         finish if stop || clock >= deadline
+        raise ControlRefusal, "the process gave no last window within #{END_PATIENCE} s" if @ends_by && clock >= @ends_by
       end
       about
     end
@@ -36,8 +39,10 @@ module RperfPush
     private
 
     def finish
-      @stream.finish unless @finishing
-      @finishing = true
+      return if @ends_by
+
+      @stream.finish
+      @ends_by = clock + END_PATIENCE
     end
 
     def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -53,6 +58,10 @@ module RperfPush
       end
     end
 
-    def decoded(bytes) = PProf.decode(Formats.unpacked(bytes, "a window"))
+    def decoded(bytes)
+      PProf.decode(Formats.unpacked(bytes, "a window"))
+    rescue ArgumentError => e
+      raise ControlRefusal, "a window can not be read: #{e.message}"
+    end
   end
 end

@@ -65,8 +65,8 @@ module RperfPush
       @lock.synchronize do
         @news.wait(PATIENCE) if @windows.empty? || @windows.last.number < since
         windows = within(@windows.drop_while { |window| window.number < since })
-        [message(ControlClient::DOCUMENT, JSON.generate(head(since, windows))),
-         *windows.map { |window| message(ControlClient::PROFILE, window.bytes) }].join
+        [message(ControlStream::DOCUMENT, JSON.generate(head(since, windows))),
+         *windows.map { |window| message(ControlStream::PROFILE, window.bytes) }].join
       end
     end
 

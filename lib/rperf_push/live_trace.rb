@@ -54,8 +54,15 @@ module RperfPush
         raise ControlClient::Refused, "its tracing has ended" unless kind
         next if kind == :nothing
 
-        (content.key?("changes") ? calls.windows(content) : [nil]).each(&)
+        windows_of(content, calls).each(&)
       end
+    end
+
+    # What is no update shows in its reading.
+    def windows_of(content, calls)
+      content.key?("changes") ? calls.windows(content) : [nil]
+    rescue NoMethodError, TypeError, ArgumentError, RangeError
+      raise ControlClient::Refused, "what the process sent is no update of a trace"
     end
   end
 end

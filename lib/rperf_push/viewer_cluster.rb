@@ -13,7 +13,7 @@ module RperfPush
     START_TIME = 19
     A_DAY = 86_400
 
-    NO_ANSWER = [ControlClient::Refused, SystemCallError, IOError, FormatError, JSON::ParserError].freeze
+    NO_ANSWER = [ControlClient::Refused, SystemCallError, IOError, FormatError, ArgumentError].freeze
 
     # What siblings gave: merged, and how many of them gave nothing in time.
     Taken = Struct.new(:parts, :silent)
@@ -87,14 +87,10 @@ module RperfPush
 
     private
 
-    def clients = Dir.glob("*.sock", base: @folder).map { |socket| ControlClient.new("#{@folder}/#{socket}") }
+    def clients = ControlFolder.new(@folder).sockets.map { |path| ControlClient.new(path) }
 
-    def sibling?(client)
-      document = client.ask("ps")
-      document.is_a?(Hash) && document["viewer"] == @name && document["pid"] != Process.pid
-    rescue *NO_ANSWER
-      false # it has gone, does not answer, or is something else
-    end
+    # One that has gone, does not answer, or is another user's, is none.
+    def sibling?(client) = client.about&.then { |document| document["viewer"] == @name && document["pid"] != Process.pid }
 
     # @return [Array(Integer, Object)] the pid, and a Hash, nil for nothing, or :silent
     def taken_from(client)

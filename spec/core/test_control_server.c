@@ -424,6 +424,25 @@ static void leave_dead_socket(const char *path)
     close(listener);
 }
 
+TEST(listens_in_no_folder_that_other_users_may_write_into)
+{
+    char shared[] = "/tmp/rpp-control-XXXXXX", why[RPP_CONTROL_WHY_MAX], place[128];
+    CHECK(mkdtemp(shared));
+    snprintf(place, sizeof place, "%s/app.sock", shared);
+    const char *const places[] = {shared, place};
+    const mode_t modes[] = {0777, 01777, 0770, 0702};
+    rpp_control_socket own;
+    for (int i = 0; i < 8; i++) {
+        CHECK_INT(chmod(shared, modes[i / 2]), 0);
+        CHECK_INT(rpp_control_socket_open(&own, places[i % 2], why), RPP_IO);
+        CHECK(strstr(why, "other users may write into it"));
+    }
+    CHECK_INT(chmod(shared, 0755), 0);
+    CHECK_OK(rpp_control_socket_open(&own, place, why));
+    rpp_control_socket_close(&own);
+    CHECK_INT(rmdir(shared), 0); /* no refusal has left a socket */
+}
+
 TEST(takes_away_what_dead_processes_left)
 {
     char dead[128], other[128], live[128];

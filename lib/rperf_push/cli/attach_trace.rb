@@ -47,9 +47,16 @@ module RperfPush
         with_keys { trace_for(seconds) }
         stream.finish
         tree = document(stream, RESULT_PATIENCE, "the process gave no tree within #{RESULT_PATIENCE} s")
-        CallTree.from_h(tree.to_h { |part, values| [part.to_sym, values.transform_keys(&:to_sym)] })
+        tree_of(tree)
       ensure
         trap("INT", before || "DEFAULT")
+      end
+
+      # What is no tree shows in its building.
+      def tree_of(document)
+        CallTree.from_h(document.to_h { |part, values| [part.to_sym, values.transform_keys(&:to_sym)] })
+      rescue NoMethodError, TypeError, ArgumentError, RangeError
+        raise ControlClient::Refused, "what the process sent is no tree of calls"
       end
 
       # Pauses do not count.

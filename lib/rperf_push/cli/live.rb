@@ -25,7 +25,7 @@ module RperfPush
         interval_ms = (ControlOptions.interval("live", @options[:interval]) * 1000).round
         @feed = feed(interval_ms)
         pids.uniq.each { |pid| Processes.told("live") { @feed.follow(Processes.named("live", [pid])) } }
-        follow_service(pids) if @service
+        Processes.told("live") { follow_service(pids) } if @service
         Showing.serve("live", app(pids, interval_ms), @options)
         0
       end

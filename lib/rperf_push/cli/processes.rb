@@ -23,23 +23,14 @@ module RperfPush
       # What a process refuses, and that it has gone, in a line.
       def told(command)
         yield
-      rescue ControlClient::Refused => e
+      rescue ControlClient::Refused, FormatError => e
         raise Mistake, "#{command}: #{e.message}"
       rescue SystemCallError => e
         raise Mistake, "#{command}: #{CLI.reason(e)}"
       end
 
       # @return [Array<Hash>] what each says of itself; one that is gone says nothing
-      def all
-        documents = ControlClient.paths.filter_map { |path| document(ControlClient.new(path)) }
-        documents.uniq { |one| one["pid"] }.sort_by { |one| one["pid"] }
-      end
-
-      def document(client)
-        client.ask("ps")
-      rescue ControlClient::Refused, SystemCallError
-        nil
-      end
+      def all = ControlClient.answering.map(&:last).uniq { |one| one["pid"] }.sort_by { |one| one["pid"] }
 
       # @return [String] "3.2 s", "4 min"
       def span(seconds)

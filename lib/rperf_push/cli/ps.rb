@@ -18,7 +18,7 @@ module RperfPush
         options, rest = Options.parse("ps", arguments)
         raise Mistake, "ps takes no argument, got #{rest.first.inspect}" if rest.any?
 
-        documents = Processes.all
+        documents = Processes.told("ps") { Processes.all }
         if options[:json] then puts JSON.generate(documents)
         elsif documents.empty? then puts "no process of this user listens: see rperf-push help, and docs/control.md"
         else puts table(documents)

@@ -127,13 +127,17 @@ static bool auto_folder(char *folder, size_t size)
     return length > 0 && (size_t)length < size;
 }
 
-static rpp_status make_folder(const char *folder, bool must_be_ours, char why[RPP_CONTROL_WHY_MAX])
+/* In a folder that other users may write into, a socket may be anyone's. A folder of "auto" is found by its name in a folder that all users
+ * write into, so it must not be a link, and no other user may look into it. */
+static rpp_status make_folder(const char *folder, bool is_auto, char why[RPP_CONTROL_WHY_MAX])
 {
     struct stat status;
-    if (rpp_directory_make(folder, 0700) != RPP_OK || lstat(folder, &status) != 0)
+    if (rpp_directory_make(folder, 0700) != RPP_OK || (is_auto ? lstat : stat)(folder, &status) != 0)
         return refuse_with_errno(why, folder);
-    bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 077);
-    if (must_be_ours && !is_ours) return refuse(why, folder, "is not a folder of this user alone");
+    bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+    if (is_auto && (!is_ours || status.st_mode & 077)) return refuse(why, folder, "is not a folder of this user alone");
+    if (!is_ours || status.st_mode & 022)
+        return refuse(why, folder, "other users may write into it: use a folder in it, or chown and chmod go-w");
     return RPP_OK;
 }
 
@@ -237,11 +241,11 @@ static void sweep(const char *folder)
     unlock_folder(lock);
 }
 
-static rpp_status path_in(const char *folder, bool must_be_ours, char *path, char why[RPP_CONTROL_WHY_MAX])
+static rpp_status path_in(const char *folder, bool is_auto, char *path, char why[RPP_CONTROL_WHY_MAX])
 {
     int length = snprintf(path, RPP_CONTROL_PATH_MAX, "%s/%ld" SUFFIX, folder, (long)getpid());
     if (length < 0 || length >= RPP_CONTROL_PATH_MAX) return refuse(why, folder, "is too long a path for a socket");
-    rpp_status status = make_folder(folder, must_be_ours, why);
+    rpp_status status = make_folder(folder, is_auto, why);
     if (status == RPP_OK) sweep(folder);
     return status;
 }

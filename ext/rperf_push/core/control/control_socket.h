@@ -6,8 +6,9 @@
  *   another path   PID.sock in that folder
  *   A process takes a path only if the path is free or its process is dead. It locks the folder while it removes sockets of dead
  *   processes. If another process holds the lock, it removes none.
- *   A new folder has mode 0700. The folder of "auto" must have this mode and belong to this user. The socket has mode 0600. The server
- *   also asks the kernel which user a peer is.
+ *   A new folder has mode 0700. The folder of "auto" must have this mode and belong to this user. Another folder must belong to this
+ *   user, and no other user may write into it: a foreign socket there could answer in place of a sibling process. The socket has mode
+ *   0600. The server also asks the kernel which user a peer is.
  *
  * Safety
  *   A program may close descriptors that are not its own, and its next files then get the same numbers. So each use of a number
