@@ -44,7 +44,7 @@ module RperfPush
     #   no commit, address or path is left out
     def labels(env, directory)
       place = place_in(env)
-      repository = GitRepository.around(directory) if directory
+      repository = GitRepository.around(directory, env["GIT_DIR"]) if directory
       ref = place ? env[place.commit] : repository&.id_of("HEAD")
       { service_git_ref: ref, service_repository: web_address(address(env, place, repository)),
         service_root_path: root_path(env, repository) }
@@ -57,7 +57,7 @@ module RperfPush
     def meta(env = ENV, directory = Dir.pwd)
       place = place_in(env)
       said = place ? { sha: env[place.commit], branch: first_of(place.branches, env) } : {}
-      read = read_from(GitRepository.around(directory), place ? env[place.commit] : "HEAD")
+      read = read_from(GitRepository.around(directory, env["GIT_DIR"]), place ? env[place.commit] : "HEAD")
       all = { **read, **said.compact }
       { **all.transform_values { |value| text(value) }, dirty: ANSWERS[env[DIRTY]] }.compact if all.any?
     end

@@ -12,9 +12,12 @@ module RperfPush
     URL = /\Aurl\s*=\s*(?:"(?<quoted>[^"]*)"|(?<plain>[^#;]*))/i
     LINKS = 5 # a ref may name another one
 
+    # @param given [String, nil] GIT_DIR, with which the user names another one
     # @return [GitRepository, nil] the one that the folder is in
-    def self.around(directory)
+    def self.around(directory, given = nil)
       top = directory = File.realpath(directory)
+      return new(directory, directory, File.expand_path(given, directory)) unless given.to_s.empty?
+
       owners = [Process.euid, 0, File.stat(directory).uid]
       top = File.dirname(top) until File.exist?("#{top}/.git") || top == "/"
       return unless File.exist?("#{top}/.git") && owners.include?(File.lstat("#{top}/.git").uid)
@@ -35,10 +38,11 @@ module RperfPush
 
     # @param top [String] its folder
     # @param directory [String] below it
-    def initialize(top, directory)
+    # @param given [String, nil] its own files, if they are elsewhere
+    def initialize(top, directory, given = nil)
       @top = top
       @directory = directory
-      @own = own_folder
+      @own = given || own_folder
       common = line("#{@own}/commondir")
       @common = common ? File.expand_path(common, @own) : @own
     end
