@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "call_reports/callgrind"
+require_relative "printable"
 require_relative "call_reports/objects"
 require_relative "call_reports/tables"
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "cli/mistakes"
+require_relative "cli/printer"
 require_relative "version"
 
 module RperfPush
@@ -35,7 +36,7 @@ module RperfPush
     rescue Errno::EPIPE
       1 # the reader closed the pipe
     rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EIO => e
-      $stderr.puts "rperf-push: standard output: #{reason(e)}"
+      Printer.err "rperf-push: standard output: #{reason(e)}"
       1
     end
 
@@ -43,12 +44,12 @@ module RperfPush
       name, *rest = arguments.map { |argument| in_utf8(argument) }
       case name
       when nil, "help", "--help", "-h" then help(*rest)
-      when "--version", "-v" then puts "rperf-push #{VERSION}"
+      when "--version", "-v" then Printer.out "rperf-push #{VERSION}"
       else return command(name).run(rest)
       end
       0
     rescue Mistake => e
-      $stderr.puts "rperf-push: #{e.message.lines.map(&:chomp).join("; ")}"
+      Printer.err "rperf-push: #{e.message.lines.map(&:chomp).join("; ")}"
       e.exit_status
     rescue Interrupt
       130
@@ -78,10 +79,10 @@ module RperfPush
     def help(name = nil, *rest)
       require_relative "cli/reference"
       case name
-      when nil, "help" then puts Reference.text
-      when "man" then puts Reference.man
-      when "completion" then puts Reference.completion(rest.first.to_s)
-      else puts command(name).help
+      when nil, "help" then Printer.out Reference.text
+      when "man" then Printer.out Reference.man
+      when "completion" then Printer.out Reference.completion(rest.first.to_s)
+      else Printer.out command(name).help
       end
     end
 

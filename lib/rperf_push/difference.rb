@@ -9,7 +9,7 @@ module RperfPush
     NOTHING = 0.0005 # of the target: what would read 0.0 %
 
     Row = Struct.new(:label, :path, :base, :target, :base_share, :target_share, :base_total, :target_total) do
-      def to_s = path.empty? ? label : "#{label} (#{path})"
+      def to_s = Printable.line(path.empty? ? label : "#{label} (#{path})")
     end
     # `error` is two standard errors; nil: a file does not say how precise it is.
     Change = Struct.new(:row, :by, :error) do

@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "printable"
 require_relative "values"
 
 module RperfPush
   # Sums the samples of a data Hash by function: own time, total time, lines, callers and callees.
   class Graph
     Function = Struct.new(:index, :path, :label, :self_ns, :total_ns) do
-      def to_s = path.empty? ? label : "#{label} (#{path})"
+      def to_s = Printable.line(path.empty? ? label : "#{label} (#{path})")
     end
     Line = Struct.new(:number, :self_ns, :total_ns)
 

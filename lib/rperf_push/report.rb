@@ -81,7 +81,10 @@ module RperfPush
     def amount(number) = Text.quantity(number, @profile, @value)
 
     def by_own = @graph.functions.sort_by { |function| [-function.self_ns, -function.total_ns, function.label] }
-    def row(function, width) = "#{spent(function.total_ns, width)}  #{spent(function.self_ns, width)}     #{function.label}\n"
+
+    def row(function, width)
+      "#{spent(function.total_ns, width)}  #{spent(function.self_ns, width)}     #{Printable.line(function.label)}\n"
+    end
 
     # @return [String] an amount and its share, in columns
     def spent(number, width) = format("%#{width}s (%5.1f%%)", amount(number), @graph.percent(number))
@@ -117,7 +120,7 @@ module RperfPush
 
     def heading(function, line)
       place = [function.path, line].compact.reject { |part| part == "" }.join(":")
-      place.empty? ? function.label : "#{function.label} (#{place})"
+      Printable.line(place.empty? ? function.label : "#{function.label} (#{place})")
     end
 
     def others = @others ||= @other_values.map { |value| self.class.new(@profile, value:) }
@@ -136,7 +139,7 @@ module RperfPush
       return [] if list.empty?
 
       ["  #{title}:\n"] + list.first(limit || list.size).map do |other, total|
-        format("  %14s (%5.1f%%)  %s\n", amount(total), @graph.percent(total, function.total_ns), other.label)
+        format("  %14s (%5.1f%%)  %s\n", amount(total), @graph.percent(total, function.total_ns), Printable.line(other.label))
       end
     end
 

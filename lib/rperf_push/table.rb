@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "graph"
+require_relative "printable"
 
 module RperfPush
   # Tables for machines, as rperf has them: tabs between columns, or JSON; an `(other)` row for what is below the limit, and a
@@ -33,7 +34,8 @@ module RperfPush
     def write(format, names, rows, summary)
       return "#{JSON.generate(rows.map { |row| names.zip(row).to_h.compact } << { summary: })}\n" if format == "table-json"
 
-      [names.join("\t"), *rows.map { |row| row.join("\t") }, ["# summary", *summary.map { |key, value| "#{key}=#{value}" }].join("\t")]
+      lines = rows.map { |row| row.map { |cell| Printable.line(cell) }.join("\t") }
+      [names.join("\t"), *lines, ["# summary", *summary.map { |key, value| "#{key}=#{value}" }].join("\t")]
         .map { |line| "#{line}\n" }.join
     end
 

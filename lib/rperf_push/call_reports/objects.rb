@@ -25,7 +25,7 @@ module RperfPush
 
       def row(one, name)
         place = one.line.positive? ? " (#{one.path}:#{one.line})" : ""
-        "#{format("%13d %13d", one.objects, one.bytes)}   #{one.class_name} in #{name}#{place}\n"
+        "#{format("%13d %13d", one.objects, one.bytes)}   #{Printable.line("#{one.class_name} in #{name}#{place}")}\n"
       end
       private_class_method :of_methods, :of_roots, :row
     end

@@ -70,7 +70,7 @@ module RperfPush
       def row(states, of, name, calls = of.called)
         objects = format("%13d", of.allocations) if of.allocations
         times = [of.self, of.total, of.wait, *states.map { |state| of.public_send(state) }].map { |ns| format("%13.3f", ns / 1e6) }
-        "#{times.join(" ")} #{format("%12s", calls)}#{objects}   #{name}\n"
+        "#{times.join(" ")} #{format("%12s", calls)}#{objects}   #{Printable.line(name)}\n"
       end
 
       def title(method)

@@ -50,7 +50,7 @@ module RperfPush
       rescue ControlClient::Refused => e
         raise if @windows.zero?
 
-        $stderr.puts "rperf-push: attach: #{e.message}: this is what it recorded until then"
+        Printer.err "rperf-push: attach: #{e.message}: this is what it recorded until then"
         @merge.data
       ensure
         trap("INT", before || "DEFAULT")
@@ -71,11 +71,11 @@ module RperfPush
 
       def finish(data)
         if data.nil?
-          $stderr.puts "rperf-push: attach: no thread ran or ended a wait in that time: nothing was recorded"
+          Printer.err "rperf-push: attach: no thread ran or ended a wait in that time: nothing was recorded"
           return 1
         end
         Writable.save("attach", @options[:output], data.merge(pid: @pid, meta: { attached_to: @pid }), @options[:format])
-        $stderr.puts "rperf-push: wrote #{@options[:output]}"
+        Printer.err "rperf-push: wrote #{@options[:output]}"
         0
       end
     end

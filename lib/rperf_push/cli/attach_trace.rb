@@ -32,7 +32,7 @@ module RperfPush
         tree = Processes.told("attach") { client.connect("trace", **@request) { |stream| take(stream, seconds) } }
         TraceFile.write("attach", output, { **CallData.of(tree, @modes), meta: { attached_to: client.pid } },
                         report: @options[:report], limit: @options[:limit], format: @options[:format])
-        $stderr.puts "rperf-push: wrote #{output}"
+        Printer.err "rperf-push: wrote #{output}"
         0
       end
 
@@ -84,7 +84,7 @@ module RperfPush
       def with_keys(&)
         return yield unless $stdin.tty?
 
-        $stderr.puts "rperf-push: p pauses and goes on, Ctrl-C ends"
+        Printer.err "rperf-push: p pauses and goes on, Ctrl-C ends"
         $stdin.raw(intr: true, &)
       end
 

@@ -26,7 +26,7 @@ module RperfPush
         Process.detach(Process.spawn(program, redirect.url, in: File::NULL, out: File::NULL, err: File::NULL, pgroup: true))
         redirect
       rescue SystemCallError => e
-        $stderr.puts "rperf-push: #{program}: #{CLI.reason(e)}"
+        Printer.err "rperf-push: #{program}: #{CLI.reason(e)}"
         redirect
       end
 

@@ -21,9 +21,9 @@ module RperfPush
       def text(limit:)
         total = sums.values.sum
         rows = sums.sort_by { |name, sum| [-sum, name] }.first(limit).map do |name, sum|
-          format("%18s %5.1f%%  %s\n", Text.quantity(sum, @data, @value), total.zero? ? 0 : sum * 100.0 / total, name)
+          format("%18s %5.1f%%  %s\n", Text.quantity(sum, @data, @value), total.zero? ? 0 : sum * 100.0 / total, Printable.line(name))
         end
-        " #{@key}:\n#{rows.join}"
+        " #{Printable.line(@key)}:\n#{rows.join}"
       end
 
       private

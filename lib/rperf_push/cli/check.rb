@@ -26,7 +26,7 @@ module RperfPush
         raise Mistake, "check takes no argument, got #{rest.first.inspect}" if rest.any?
 
         result = try
-        puts "#{result[:backend]} at #{result[:target]}, application_name #{result[:application_name]}"
+        Printer.out "#{result[:backend]} at #{result[:target]}, application_name #{result[:application_name]}"
         result[:verdict] == :delivered ? succeed(result) : fail_with(result)
       end
 
@@ -39,18 +39,18 @@ module RperfPush
       end
 
       def succeed(result)
-        puts format("ok: delivered in %.0f ms", result[:seconds] * 1000)
+        Printer.out format("ok: delivered in %.0f ms", result[:seconds] * 1000)
         where = WHERE[result[:backend]]
-        puts format(where, result[:application_name]) if where
+        Printer.out format(where, result[:application_name]) if where
         0
       end
 
       def fail_with(result)
         $stdout.flush
         verb = result[:verdict] == :unconfirmed ? "not confirmed" : "failed"
-        $stderr.puts "#{verb}: #{result[:message]}"
+        Printer.err "#{verb}: #{result[:message]}"
         advice = Advice.new(result, @settings).text
-        $stderr.puts advice if advice
+        Printer.err advice if advice
         1
       end
     end

@@ -16,7 +16,7 @@ module RperfPush
         return page(bases, targets) if @options[:html] || Showing.wanted?(@options)
 
         base, target = [bases, targets].map { |paths| Profiles.load("diff", paths, max_bytes: @options[:max_bytes]) }
-        Profiles.write("diff", text(base, target), @options[:output], bases + targets)
+        Profiles.write("diff", Printable.text(text(base, target)), @options[:output], bases + targets)
         0
       rescue ArgumentError => e
         raise Mistake, "diff: #{e.message}"

@@ -48,7 +48,7 @@ module RperfPush
       def feed(interval_ms)
         return LiveFeed.new(frequency: @options[:frequency], mode: MODES, interval_ms:) unless trace?
 
-        ended = ->(pid, why) { $stderr.puts "rperf-push: live: process #{pid} is not traced any more: #{why}" }
+        ended = ->(pid, why) { Printer.err "rperf-push: live: process #{pid} is not traced any more: #{why}" }
         LiveFeed.new(trace: true, ended:, interval_ms:, **TraceRequest.of("live", @options))
       end
 

@@ -88,7 +88,7 @@ module RperfPush
         values = TABLE[command].to_h { |option| [option.key, option.default] }
         parser = OptionParser.new { |one| TABLE[command].each { |option| declare(one, option, values) } }
         parser.on("-h", "--help") do
-          puts CLI.command(command).help
+          Printer.out CLI.command(command).help
           $stdout.flush # here, where a full disk is told
           exit
         end

@@ -42,7 +42,7 @@ module RperfPush
 
       # Prevents a command from overwriting one of its inputs.
       def write(name, text, output, inputs)
-        return $stdout.write(text) unless output
+        return Printer.as_it_is(text) unless output
 
         if files(name, inputs).any? { |input| File.exist?(input) && File.exist?(output) && File.identical?(input, output) }
           raise Mistake, "#{name}: #{output} is one of the inputs"

@@ -19,9 +19,9 @@ module RperfPush
         raise Mistake, "ps takes no argument, got #{rest.first.inspect}" if rest.any?
 
         documents = Processes.told("ps") { Processes.all }
-        if options[:json] then puts JSON.generate(documents)
-        elsif documents.empty? then puts "no process of this user listens: see rperf-push help, and docs/control.md"
-        else puts table(documents)
+        if options[:json] then Printer.out JSON.generate(documents)
+        elsif documents.empty? then Printer.out "no process of this user listens: see rperf-push help, and docs/control.md"
+        else Printer.out table(documents)
         end
         0
       end
@@ -29,7 +29,7 @@ module RperfPush
       private
 
       def table(documents)
-        rows = [COLUMNS, *documents.map { |one| row(one) }]
+        rows = [COLUMNS, *documents.map { |one| row(one).map { |cell| Printable.line(cell) } }]
         widths = rows.transpose.map { |column| column.map(&:size).max }
         rows.map { |row| row.zip(widths).map { |text, width| text.ljust(width) }.join("  ").rstrip }
       end

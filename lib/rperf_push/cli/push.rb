@@ -54,7 +54,7 @@ module RperfPush
         end
         tell(path, parts, results.last)
       rescue ProfileFile::Unfit => e
-        $stderr.puts e.message
+        Printer.err e.message
         :failed
       end
 
@@ -62,7 +62,7 @@ module RperfPush
       def give_up(path, part, results)
         result = results.last
         of = " (values of #{part.name}; those before are sent)" if results.size > 1
-        $stderr.puts "#{path}: #{result[:message]}#{of}", *advice(part, result)
+        Printer.err "#{path}: #{result[:message]}#{of}", *advice(part, result)
         result[:verdict] == :retry && result[:http_status].nil? ? :unreachable : :failed
       end
 
@@ -89,7 +89,7 @@ module RperfPush
 
       def tell(path, parts, result)
         samples = parts.map { |part| "#{part.samples} samples#{" of #{part.name}" if parts.size > 1}" }.join(", ")
-        puts "#{path}: #{samples} to #{result[:target]} as #{result[:application_name]}"
+        Printer.out "#{path}: #{samples} to #{result[:target]} as #{result[:application_name]}"
         :delivered
       end
 

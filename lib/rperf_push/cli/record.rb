@@ -40,9 +40,9 @@ module RperfPush
       def print_environment(recording, command, meta)
         raise Mistake, "record: --print-env runs no command, got #{command.first}" if command.any?
 
-        variables = { "OUTPUT" => output_of_root(meta), "META" => JSON.generate(meta), "VERBOSE" => (1 if @options[:verbose]),
-                      "FORMAT" => @options[:print] ? "text" : @options[:format] }.compact
-        recording.environment(variables).sort.each { |name, value| puts "export #{name}=#{Shellwords.escape(value)}" }
+        variables = { "OUTPUT" => output_of_root(meta), "META" => Printable.text(JSON.generate(meta)),
+                      "VERBOSE" => (1 if @options[:verbose]), "FORMAT" => @options[:print] ? "text" : @options[:format] }.compact
+        recording.environment(variables).sort.each { |name, value| Printer.as_it_is("export #{name}=#{Shellwords.escape(value)}\n") }
         0
       end
 
@@ -57,15 +57,15 @@ module RperfPush
         return nothing(result, command) unless result.data
 
         data = result.data.merge(meta:)
-        $stderr.puts Verbose.text(data) if @options[:verbose]
-        if @options[:print] then puts Text.encode(data)
+        Printer.err Verbose.text(data) if @options[:verbose]
+        if @options[:print] then Printer.out Text.encode(data)
         else Writable.save("record", output, data, @options[:format])
         end
         result.status
       end
 
       def nothing(result, command)
-        $stderr.puts "rperf-push: #{command.first}: #{why_nothing(result)}"
+        Printer.err "rperf-push: #{command.first}: #{why_nothing(result)}"
         result.status
       end
 

@@ -82,7 +82,7 @@ module RperfPush
         return "safepoint" if signal == "false"
         raise Mistake, "#{@name}: signal must be false or a number, got #{signal}" unless signal.match?(/\A\d+\z/)
 
-        $stderr.puts "rperf-push: the signal is SIGURG, whatever number is asked for" if signal.to_i != Signal.list["URG"]
+        Printer.err "rperf-push: the signal is SIGURG, whatever number is asked for" if signal.to_i != Signal.list["URG"]
         "signal"
       end
 

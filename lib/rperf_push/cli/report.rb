@@ -21,7 +21,7 @@ module RperfPush
 
         data = Profiles.load("report", paths, max_bytes: @options[:max_bytes])
         data = with_states(data) if @options[:synthetic_frames]
-        Profiles.write("report", text(data), @options[:output], paths)
+        Profiles.write("report", Printable.text(text(data)), @options[:output], paths)
         0
       rescue ArgumentError => e
         raise Mistake, "report: #{e.message}"

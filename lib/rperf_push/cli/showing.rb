@@ -33,7 +33,7 @@ module RperfPush
       def self.serve_at(host, port, app)
         redirect = nil
         server = PageServer.new(->(env) { app.call(env).tap { redirect&.delete } }, host:, port:)
-        puts "#{server.url}  (Ctrl-C ends it)"
+        Printer.out "#{server.url}  (Ctrl-C ends it)"
         $stdout.flush
         redirect = Browser.open(server.url)
         server.run

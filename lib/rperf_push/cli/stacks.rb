@@ -18,7 +18,7 @@ module RperfPush
         @options, rest = Options.parse("stacks", arguments)
         client = Processes.named("stacks", rest)
         document = Processes.told("stacks") { client.ask("stacks") }
-        puts(@options[:json] ? JSON.generate(document) : text(document))
+        Printer.out(@options[:json] ? JSON.generate(document) : text(document))
         0
       end
 
@@ -42,7 +42,7 @@ module RperfPush
       end
 
       def cpu(one) = (format("%.0f %% of a core", one["cpu_permille"] / 10.0) if one["cpu_permille"])
-      def labels(one) = (one["labels"].map { |key, value| "#{key}=#{value}" }.join(" ") if one["labels"].any?)
+      def labels(one) = (one["labels"].map { |key, value| Printable.line("#{key}=#{value}") }.join(" ") if one["labels"].any?)
       def age(one) = ("stack of #{Processes.span(one["stack_age_ns"] / 1e9)} ago" if one["stack_age_ns"].positive? && one["stack"].any?)
 
       def frames(one)
@@ -50,7 +50,7 @@ module RperfPush
 
         shown = one["stack"].first(@options[:depth])
         left = one["stack"].size - shown.size
-        shown.map { |name, path, line| "    #{name}#{" #{path}#{":#{line}" if line.positive?}" unless path.empty?}" } +
+        shown.map { |name, path, line| Printable.line("    #{name}#{" #{path}#{":#{line}" if line.positive?}" unless path.empty?}") } +
           (left.positive? ? ["    ... #{left} more (--depth)"] : [])
       end
     end

@@ -35,14 +35,14 @@ module RperfPush
       def tables? = @options[:report]
 
       def tell(result, command, meta)
-        $stderr.puts StatReport.new(result, command.join(" "), @modes, class_labels: @options[:class_labels]).text
+        Printer.err StatReport.new(result, command.join(" "), @modes, class_labels: @options[:class_labels]).text
         tell_more(Selection.new(result.data, @modes).data.merge(meta:)) if result.data
         result.status
       end
 
       def tell_more(data)
-        $stderr.puts "", Text.tables(data) if tables?
-        $stderr.puts "", Verbose.text(data) if @options[:verbose]
+        Printer.err "", Text.tables(data) if tables?
+        Printer.err "", Verbose.text(data) if @options[:verbose]
         Writable.save(name, @options[:output], data) if @options[:output]
       end
     end

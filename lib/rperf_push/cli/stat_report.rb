@@ -147,7 +147,7 @@ module RperfPush
       def ms(nanoseconds) = number(format("%.1f", nanoseconds / 1e6))
       def number(value) = value.to_s.sub(/\A\d+/) { |digits| digits.gsub(/(\d)(?=(\d{3})+\z)/, '\1,') }
       def counter(source, amount, text, unit = "") = row(amount, unit, format("%8s[%-9s] %s", "", source, text))
-      def row(amount, unit, text) = format("%14s %-2s %s", amount, unit, text)
+      def row(amount, unit, text) = format("%14s %-2s %s", amount, unit, Printable.line(text))
     end
   end
 end

@@ -36,12 +36,12 @@ module RperfPush
       def on_terminal(&)
         return yield unless interactive?
 
-        print "\e[?1049h\e[?25l"
+        Printer.as_it_is("\e[?1049h\e[?25l")
         $stdin.raw(intr: true, &)
       rescue Interrupt
         nil
       ensure
-        print "\e[?25h\e[?1049l" if interactive?
+        Printer.as_it_is("\e[?25h\e[?1049l") if interactive?
       end
 
       def interactive? = $stdin.tty? && $stdout.tty?
@@ -88,7 +88,7 @@ module RperfPush
       def draw
         rows, columns = size
         lines = @screen.lines(rows - 1).map { |line| line[0, columns] }
-        print(interactive? ? "\e[H#{lines.map { |line| "#{line}\e[K\r\n" }.join}\e[J" : "#{lines.join("\n")}\n\n")
+        Printer.as_it_is(interactive? ? "\e[H#{lines.map { |line| "#{line}\e[K\r\n" }.join}\e[J" : "#{lines.join("\n")}\n\n")
         $stdout.flush
       end
     end

@@ -2,6 +2,7 @@
 
 require_relative "../formats/text"
 require_relative "../graph"
+require_relative "../printable"
 require_relative "../values"
 
 module RperfPush
@@ -14,7 +15,6 @@ module RperfPush
                  %w[%GC sweep] => "GC sweeping" }.freeze
       OWN_LABELS = %w[%GVL %GC %pid].freeze
       KEYS = "c CPU  w wall  a objects  v next value  t self/total  b methods/labels  / filter  f freeze  q quit"
-      CONTROL = /[[:cntrl:]]/
 
       attr_writer :value
 
@@ -68,7 +68,7 @@ module RperfPush
 
         shown = matching(@by ? label_rows : method_rows).first([rows - HEADING_ROWS, 0].max)
         all = [heading, states, status, "", columns, *shown.map { |text, own, total| row(text, own, total) }]
-        all.map { |line| line.gsub(CONTROL, "?") }
+        all.map { |line| Printable.line(line) }
       end
 
       private

@@ -57,9 +57,9 @@ module RperfPush
       end
 
       def finish(status, data, name)
-        if data.nil? then $stderr.puts "rperf-push: #{name}: no Ruby program ran, nothing was traced"
+        if data.nil? then Printer.err "rperf-push: #{name}: no Ruby program ran, nothing was traced"
         elsif @options[:output] then TraceFile.write("trace", @options[:output], data, report: @options[:report], limit: @options[:limit])
-        else puts data[:tree].report(@options[:report] || :flat, limit: @options[:limit])
+        else Printer.out data[:tree].report(@options[:report] || :flat, limit: @options[:limit])
         end
         Command.exit_status(status)
       end

@@ -16,7 +16,7 @@ module RperfPush
         report ||= ENDINGS.find { |ending, _| path.match?(ending) }&.last
         return Writable.save(command, path, data, format) unless report
 
-        AtomicFile.write(path, data[:tree].report(report, limit:))
+        AtomicFile.write(path, Printable.text(data[:tree].report(report, limit:)))
       rescue SystemCallError => e
         raise Mistake, "#{command}: #{path}: #{CLI.reason(e)}; the report is lost"
       end

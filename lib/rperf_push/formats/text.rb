@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../graph"
+require_relative "../printable"
 require_relative "../values"
 
 module RperfPush
@@ -17,7 +18,7 @@ module RperfPush
     # @return [String]
     def encode(data, limit: LIMIT, value: nil, errors: false)
       legend = ERRORS if errors && Values.squares(data, value)
-      "#{header(data, value)}#{legend}\n#{tables(data, limit:, value:, errors:)}"
+      Printable.text("#{header(data, value)}#{legend}\n#{tables(data, limit:, value:, errors:)}")
     end
 
     def header(data, value = nil)
