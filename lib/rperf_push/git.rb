@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "time"
 require_relative "git_repository"
 
 module RperfPush
@@ -55,6 +54,7 @@ module RperfPush
     #
     # @return [Hash, nil] :sha, :branch, :subject, :committed_at, :dirty; nil where no commit is known
     def meta(env = ENV, directory = Dir.pwd)
+      require "time" # not where a program only loads this: Bundler may be about to choose its version
       place = place_in(env)
       said = place ? { sha: env[place.commit], branch: first_of(place.branches, env) } : {}
       read = read_from(GitRepository.around(directory, env["GIT_DIR"]), place ? env[place.commit] : "HEAD")

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "fileutils"
-require "tmpdir"
-
 module RperfPush
   # git, for what only git can read: an object that may be in a pack. It runs in an empty repository of our own, to which the other one
   # only lends its objects: it reads no configuration of that one, finds no hook, filter, or attribute, and has no remote to ask.
@@ -17,6 +14,7 @@ module RperfPush
     # @param id [String]
     # @return [String, nil] nil where there is no git, or no such commit
     def commit(objects, id)
+      require "tmpdir" # not where a program only loads this: Bundler may be about to choose its version
       Dir.mktmpdir("rperf-push-git-") do |folder|
         %w[objects refs].each { |name| Dir.mkdir("#{folder}/#{name}") }
         File.binwrite("#{folder}/HEAD", "ref: refs/heads/none\n")
