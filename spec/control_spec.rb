@@ -209,6 +209,16 @@ RSpec.describe "the control socket" do
       expect(documents.find { |one| one["pid"] == profiled.pid }).to include("application" => "shop", "threads_known" => 3)
     end
 
+    it "shows the titles that processes have given themselves" do
+      title = "puma: cluster worker 1: 4711 [shop]"
+      program = listening("Process.setproctitle('#{title}')\n#{BUSY}")
+      plain = listening(BUSY)
+      shown = command("ps").out.lines
+      expect(shown.first).to match(/ TITLE +ERROR$/)
+      expect(shown.grep(/\A#{program.pid} /)).to contain_exactly(include(" #{title} "))
+      expect(shown.grep(/\A#{plain.pid} /)).to contain_exactly(include(" #{RbConfig.ruby} -I "[0, 60]))
+    end
+
     it "passes over what dead processes have left" do
       program = listening(BUSY)
       program.stop

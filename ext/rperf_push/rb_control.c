@@ -1,6 +1,7 @@
 /* rb_control.c - the control socket of this process, and its answers. */
 #include "rb_control.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 
 #define PLACE_MAX_BYTES 512
 #define NAME_MAX_BYTES  256
+#define TITLE_MAX_BYTES 256
 
 static rpp_control_server *server;
 static bool was_listening;          /* in a forked child: the parent was listening */
@@ -70,9 +72,21 @@ static rpp_status put_stats(rpp_byte_sink *sink)
     return put_number(sink, "last_error_at_ns", error_at);
 }
 
+/* What the process calls itself now: servers tell their workers apart there. Empty: not known. */
+static void read_title(char title[TITLE_MAX_BYTES])
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, title, TITLE_MAX_BYTES - 1);
+    if (fd >= 0) close(fd);
+    while (length > 0 && (!title[length - 1] || title[length - 1] == ' ')) length--;
+    if (length < 0) length = 0;
+    for (ssize_t i = 0; i < length; i++) title[i] = title[i] ? title[i] : ' '; /* between arguments */
+    title[length] = '\0';
+}
+
 static rpp_status answer_ps(rpp_byte_sink *sink)
 {
-    char name[NAME_MAX_BYTES], head[64], cluster[RB_RPP_CLUSTER_MAX_BYTES];
+    char name[NAME_MAX_BYTES], title[TITLE_MAX_BYTES], head[64], cluster[RB_RPP_CLUSTER_MAX_BYTES];
     rb_rpp_sibling_cluster(cluster);
     pthread_mutex_lock(&lock);
     memcpy(name, application, sizeof name);
@@ -82,6 +96,8 @@ static rpp_status answer_ps(rpp_byte_sink *sink)
     TRY(put_text(sink, "version", RPP_VERSION));
     TRY(put_text(sink, "ruby", ruby));
     TRY(put_text(sink, "application", *name ? name : NULL));
+    read_title(title);
+    TRY(put_text(sink, "title", *title ? title : NULL));
     TRY(put_text(sink, "engine", *name || rb_rpp_attach_is_on() ? rb_rpp_sampler_engine() : NULL));
     TRY(put_text(sink, "viewer", *cluster ? cluster : NULL));
     TRY(put_number(sink, "began_at_ns", began_ns));

@@ -7,7 +7,8 @@ module RperfPush
   module CLI
     # rperf-push ps: the processes of this user that are profiled, or may be looked into.
     class Ps
-      COLUMNS = %w[PID APPLICATION RUBY THREADS ENGINE OVERHEAD UPLOADED LOST ERROR].freeze
+      COLUMNS = %w[PID APPLICATION RUBY THREADS ENGINE OVERHEAD UPLOADED LOST TITLE ERROR].freeze
+      TITLE_WIDTH = 60
       LOSSES = %w[payloads_dropped_queue_full payloads_dropped_too_old payloads_dropped_rejected payloads_dropped_retries
                   payloads_dropped_shutdown payloads_dropped_spool_full payloads_dropped_damaged encode_failures].freeze
 
@@ -37,7 +38,7 @@ module RperfPush
       def row(one)
         threads = one["threads_known"].positive? ? one["threads_known"].to_s : "-"
         [one["pid"].to_s, one["application"] || "-", one["ruby"], threads, one["engine"] || "-", overhead(one), uploaded(one), lost(one),
-         one["last_error"] ? "#{one["last_error"][0, 60]} (#{ago(one["last_error_at_ns"])})" : "-"]
+         one["title"]&.slice(0, TITLE_WIDTH) || "-", one["last_error"] ? "#{one["last_error"][0, 60]} (#{ago(one["last_error_at_ns"])})" : "-"]
       end
 
       def overhead(one) = one["engine"] ? format("%.2f %%", one["overhead_ppm"] / 10_000.0) : "-"
