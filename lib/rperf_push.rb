@@ -282,6 +282,7 @@ module RperfPush
       mistakes = Native.configure(*arguments)
       return mistakes if mistakes.any?
 
+      FirstSession.begins if Native.running?
       Replacement.configured = arguments
       StartLine.new(configuration).say
       mistakes

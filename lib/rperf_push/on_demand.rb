@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "first_session"
 require_relative "inheritance"
 require_relative "terms"
 require_relative "usage"
@@ -29,6 +30,7 @@ module RperfPush
     def start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:, inherit:, &block)
       terms = { frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels: }
       arguments = [OWN, *Terms.checked(**terms), nil, Terms.inherited?(inherit)]
+      FirstSession.begins
       usage = Usage.new
       # The block runs in there, so that nothing can come between the start and what makes sure of the end.
       if block
@@ -53,11 +55,13 @@ module RperfPush
 
     # In a program that another one has started, which has begun the session: windows become files of the directory as well.
     def carry_on(directory, **terms)
+      FirstSession.begins
       Native.start(OWN, *Terms.checked(**terms), directory, true)
     end
 
     # For {SessionMember}: windows become files of the directory, and {stop_recorded} has no samples to return.
     def record(directory, defer: false, **terms)
+      FirstSession.begins
       Native.start(RECORDED, *Terms.checked(defer:, **terms), directory, false)
     end
 

@@ -10,6 +10,7 @@ module RperfPush
     # @param mode [Symbol, Array<Symbol>] as {RperfPush.start} has it
     # @raise [RuntimeError] as many run as there may be
     def initialize(frequency:, mode: %i[cpu wall])
+      FirstSession.begins
       @number = Native.start(ANY, Terms.mode_bits(mode), frequency, true, true, false, Terms.engine_number(:auto), 0, false, nil, false)
     end
 

@@ -57,6 +57,24 @@ RSpec.describe "The bookshop, a whole Rails application" do
     end
   end
 
+  it "has no frame of the profiler in its backtraces where that is off, and labels from the first session on" do
+    out, err, status = shop.task("runner", <<~'RUBY')
+      ours = -> { caller.grep(%r{/lib/rperf_push}).size }
+      ProductsController.prepend(Module.new { define_method(:labels) { $seen = [ours.call, RperfPush.labels[:endpoint]]; super() } })
+      job = Class.new(ActiveJob::Base) { define_method(:perform) { $seen = [ours.call, RperfPush.labels[:queue]] } }
+      see = lambda do
+        Rails.application.call(Rack::MockRequest.env_for("/labels"))
+        [$seen, (job.perform_now && $seen)]
+      end
+      off = see.call
+      on = nil
+      RperfPush.start { on = see.call }
+      puts JSON.generate([off, on])
+    RUBY
+    expect(status).to be_success, err
+    expect(JSON.parse(out.lines.last)).to match([[[0, nil], [0, nil]], [[be > 0, "GET /labels"], [be > 0, "default"]]])
+  end
+
   it "has an initializer that `rperf-push check` reads, and so is one that mentions Rails" do
     check = [RbConfig.ruby, File.expand_path("../../exe/rperf-push", __dir__), "check", "--config"]
     out, err, status = shop.task("config/initializers/rperf_push.rb", command: check)
