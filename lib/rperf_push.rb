@@ -257,7 +257,7 @@ module RperfPush
     # @param except [Array, Regexp, Module, String, nil] methods not to show
     # @param c_methods [Boolean] false: methods written in C are a part of their caller
     # @param blocks [Boolean] true: blocks are nodes of their own, else a part of what calls them
-    # @param max_nodes [Integer] chains of calls past this number are counted together, as (other)
+    # @param max_nodes [Integer] chains of calls; calls past this number are counted by method, below (other)
     # @yieldparam trace [CallTrace::Control] has `pause` and `resume`
     # @return [Hash] as {stop} returns it, with :calls and :wait in :values, and a {CallTree} under :tree; what an exception leaves behind
     #   is dropped

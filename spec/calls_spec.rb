@@ -304,18 +304,20 @@ RSpec.describe "Tracing calls" do
     kept = result_of(<<~RUBY)
       puts JSON.generate([3, 5, 7].map { |limit|
         tree = RperfPush.trace(max_nodes: limit) { %w[upcase downcase reverse to_s to_sym size].each { |name| "a".public_send(name) } }[:tree]
-        tree.nodes.count { |node| node.target && node.target.kind != :other }
+        tree.nodes.count { |node| node.path.any? && node.path.none? { |above| above.target.kind == :other } }
       })
     RUBY
     expect(kept).to eq([3, 5, 7])
   end
 
-  it "counts chains of calls past the limit together" do
-    tree = traced(max_nodes: 40) { 60.times { |i| Object.new.instance_eval("def m#{i} = to_s; m#{i}", __FILE__, __LINE__) } }
+  it "counts calls by method past the limit of chains" do
+    tree = traced(max_nodes: 80) { 60.times { |i| Object.new.instance_eval("def self.m#{i} = to_s; m#{i}", __FILE__, __LINE__) } }
     expect(tree).to be_full
-    expect(tree.find("(other)").sum(&:called)).to be > 60
+    expect(tree.methods.select { |method| method.label.match?(/m\d+\z/) }.map(&:called)).to eq([1] * 60)
+    expect(tree.methods.select { |method| method.label == "Kernel#to_s" }.sum(&:called)).to eq(60)
+    expect(tree.find("(other)").flat_map(&:callees).map { |relation| relation.target.label }).to include(/m59\z/, "Kernel#to_s")
     expect(tree.nodes.sum(&:self) + tree.overhead_ns).to eq(tree.duration_ns)
-    expect(tree.report(:flat)).to include("Not all chains of calls are told apart: (other) has the rest")
+    expect(tree.report(:flat)).to include("Not all chains of calls are told apart: the rest is counted by method below (other)")
     expect(tree.losses.size).to eq(1)
     expect(RperfPush::CallTree.from_h(tree.to_h).losses).to eq(tree.losses)
   end

@@ -364,6 +364,16 @@ RSpec.describe "the control socket" do
       expect(command("attach", program.pid.to_s, "--trace", "--only", "ä" * 60).err).to include("a pattern of methods is empty, or too long")
     end
 
+    it "prints a report of a trace where no file is named, as trace does" do
+      program = listening(BUSY)
+      printed = ->(*options) { command("attach", program.pid.to_s, "--trace", "--seconds", "0.3", *options) }
+      flat, tree = printed.call("--limit", "3"), printed.call("--report", "tree")
+      expect([flat.err, flat.status, tree.err, tree.status]).to eq(["", 0, "", 0])
+      expect(flat.out).to match(/^.* String#hash/)
+      expect(tree.out).to match(/^.* Shop#search/)
+      expect(Dir.glob("rperf-push.json.gz")).to eq([])
+    end
+
     it "pauses and resumes a trace by a key" do
       program = listening(BUSY)
       expect { client_of(program).ask("pause") }.to raise_error(RperfPush::ControlClient::Refused, "no calls are traced from outside")

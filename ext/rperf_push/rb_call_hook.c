@@ -212,7 +212,8 @@ static HOT void drop_what_is_gone(tracing *t, uint32_t depth)
 /* Its node below this one, in two steps, and the next time in one. Methods past the limit may be gone when their place is looked at. */
 static uint32_t look_up(tracing *t, uint32_t parent, const rb_rpp_callee *callee)
 {
-    uint32_t id = id_of(t, callee), child = rpp_call_tree_child(t->trace.tree, parent, id);
+    uint32_t id = id_of(t, callee);
+    uint32_t child = rpp_call_tree_called(t->trace.tree, t->running->calls.root, parent, id);
     if (id != RPP_CALL_OTHER)
         *rpp_call_shortcut_at(&t->shortcuts, parent, &callee->key) = (rpp_call_shortcut){callee->key, parent, child};
     return child;

@@ -167,7 +167,7 @@ TEST(the_total_of_a_recursive_method_is_that_of_its_outermost_call)
     finish(&stack);
 }
 
-TEST(calls_past_the_limit_are_counted_together_below_their_caller)
+TEST(calls_past_the_limit_are_counted_by_method_without_their_chain)
 {
     begin(2);
     rpp_call_stack stack = begin_stack(1);
@@ -184,12 +184,16 @@ TEST(calls_past_the_limit_are_counted_together_below_their_caller)
     rpp_call_trace_leave(&trace, 2, reading(1));
     rpp_call_trace_enter(&trace, 2, 6, reading(1)); /* known: no new node */
     rpp_call_trace_leave(&trace, 2, reading(1));
-    CHECK_INT(AT(stack.root, 5, 6, RPP_CALL_OTHER)->calls, 3);
-    CHECK_INT(AT(stack.root, 5, 6, RPP_CALL_OTHER)->self_ns, 65);
+    CHECK_INT(AT(stack.root, RPP_CALL_OTHER, 7)->calls, 1);
+    CHECK_INT(AT(stack.root, RPP_CALL_OTHER, 7)->self_ns, 10 + 30);
+    CHECK_INT(AT(stack.root, RPP_CALL_OTHER, 8)->calls, 1);
+    CHECK_INT(AT(stack.root, RPP_CALL_OTHER, 8)->self_ns, 20);
+    CHECK_INT(AT(stack.root, RPP_CALL_OTHER)->calls, 1); /* of 6 below 6: there is no room for more methods */
+    CHECK_INT(AT(stack.root, RPP_CALL_OTHER)->self_ns, 5);
     CHECK_INT(AT(stack.root, 5, 6)->calls, 2);
     CHECK_INT(AT(stack.root, 5, 6)->self_ns, 4);
-    CHECK_INT(rpp_call_tree_count(trace.tree), 4);
-    CHECK(rpp_call_tree_bytes(trace.tree) >= 4 * sizeof(rpp_call_node));
+    CHECK_INT(rpp_call_tree_count(trace.tree), 6);
+    CHECK(rpp_call_tree_bytes(trace.tree) >= 6 * sizeof(rpp_call_node));
     finish(&stack);
 }
 

@@ -25,7 +25,8 @@ module RperfPush
         @request = request
         client = Processes.named("attach", rest)
         @pid = client.pid
-        Writable.check("attach", @options[:output])
+        @output = @options[:output] || Record::DEFAULT_OUTPUT
+        Writable.check("attach", @output)
         finish(Processes.told("attach") { record(client, seconds) })
       end
 
@@ -74,8 +75,8 @@ module RperfPush
           Printer.err "rperf-push: attach: no thread ran or ended a wait in that time: nothing was recorded"
           return 1
         end
-        Writable.save("attach", @options[:output], data.merge(pid: @pid, meta: { attached_to: @pid }), @options[:format])
-        Printer.err "rperf-push: wrote #{@options[:output]}"
+        Writable.save("attach", @output, data.merge(pid: @pid, meta: { attached_to: @pid }), @options[:format])
+        Printer.err "rperf-push: wrote #{@output}"
         0
       end
     end

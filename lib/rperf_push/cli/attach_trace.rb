@@ -17,6 +17,8 @@ module RperfPush
 
       def initialize(options)
         @options = options
+        raise Mistake, "attach: --format needs -o PATH with --trace" if options[:format] && !options[:output]
+
         mode = options[:mode] || "wall"
         @modes = CallTrace.new(mode: CallTrace.modes_in(mode)).modes
         @request = { **TraceRequest.of("attach", options), mode: }
@@ -28,15 +30,21 @@ module RperfPush
       def run(arguments, seconds)
         @client = client = Processes.named("attach", arguments)
         output = @options[:output]
-        Writable.check("attach", output)
+        Writable.check("attach", output) if output
         tree = Processes.told("attach") { client.connect("trace", **@request) { |stream| take(stream, seconds) } }
-        TraceFile.write("attach", output, { **CallData.of(tree, @modes), meta: { attached_to: client.pid } },
-                        report: @options[:report], limit: @options[:limit], format: @options[:format])
-        Printer.err "rperf-push: wrote #{output}"
+        if output then write(output, tree)
+        else Printer.out tree.report(@options[:report] || :flat, limit: @options[:limit])
+        end
         0
       end
 
       private
+
+      def write(output, tree)
+        TraceFile.write("attach", output, { **CallData.of(tree, @modes), meta: { attached_to: @client.pid } },
+                        report: @options[:report], limit: @options[:limit], format: @options[:format])
+        Printer.err "rperf-push: wrote #{output}"
+      end
 
       # Ctrl-C ends it early.
       #

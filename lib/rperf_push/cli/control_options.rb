@@ -53,8 +53,8 @@ module RperfPush
           *TRACED.call(TraceOptions::LIVE)
         ],
         "attach" => [
-          Option.new(short: "o", long: "output", argument: "PATH", key: :output, default: "rperf-push.json.gz",
-                     text: "write the profile to PATH (default: rperf-push.json.gz)"),
+          Option.new(short: "o", long: "output", argument: "PATH", key: :output,
+                     text: "write the profile to PATH (default: rperf-push.json.gz; with --trace a report is printed)"),
           Option.new(short: "s", long: "seconds", argument: "N", key: :seconds, default: "30",
                      text: "how long; Ctrl-C ends it earlier (default: 30)"),
           Option.new(short: "m", long: "mode", argument: "MODE", key: :mode,

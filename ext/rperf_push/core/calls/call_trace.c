@@ -47,13 +47,14 @@ void rpp_call_trace_push_deeper(rpp_call_trace *trace, rpp_call_entry entry)
 void rpp_call_trace_enter(rpp_call_trace *trace, uint32_t depth, uint32_t method, rpp_call_reading now)
 {
     rpp_call_trace_leave(trace, depth, now);
-    uint32_t node = rpp_call_tree_child(trace->tree, rpp_call_stack_top(trace->running), method);
+    const rpp_call_stack *stack = trace->running;
+    uint32_t node = rpp_call_tree_called(trace->tree, stack->root, rpp_call_stack_top(stack), method);
     rpp_call_trace_push(trace, (rpp_call_entry){depth, node, 0});
 }
 
 void rpp_call_trace_open(rpp_call_trace *trace, rpp_call_stack *stack, uint32_t depth, uint32_t method, uint64_t code)
 {
-    uint32_t node = rpp_call_tree_child(trace->tree, rpp_call_stack_top(stack), method);
+    uint32_t node = rpp_call_tree_called(trace->tree, stack->root, rpp_call_stack_top(stack), method);
     if (!has_room(trace, stack)) return;
     stack->entries[stack->count++] = (rpp_call_entry){depth, node, code};
     rpp_call_tree_touch(trace->tree, node);

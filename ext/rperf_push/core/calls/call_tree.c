@@ -24,7 +24,7 @@ static rpp_call_tree *tree_new(uint32_t max_regular, size_t room)
 
 rpp_call_tree *rpp_call_tree_new(uint32_t max_nodes)
 {
-    /* Each node may have one child for the calls past the limit. */
+    /* Past the limit: as many nodes again, one for each method of each root, below one for each root. */
     return max_nodes > RPP_CALL_NODES_MAX ? NULL : tree_new(max_nodes, 2 * ((size_t)max_nodes + RPP_CALL_ROOTS_MAX));
 }
 
@@ -74,21 +74,47 @@ static uint32_t *slot_of(const rpp_call_tree *tree, uint32_t parent, uint32_t me
     return &tree->slots[at];
 }
 
-static bool stands_for_others(const rpp_call_node *node)
-{
-    return node->method == RPP_CALL_OTHER && node->parent != RPP_CALL_NONE;
-}
-
 uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t method)
 {
-    if (stands_for_others(&tree->nodes[parent])) return parent;
     uint32_t *slot = slot_of(tree, parent, method);
-    if (!*slot && method != RPP_CALL_OTHER) {
-        if (tree->regular == tree->max_regular) return rpp_call_tree_child(tree, parent, RPP_CALL_OTHER);
-        tree->regular++;
-    }
     if (!*slot) *slot = add(tree, parent, method) + 1;
     return *slot - 1;
+}
+
+/* --- past the limit --- */
+
+static bool stands_for_others(const rpp_call_tree *tree, uint32_t id)
+{
+    return tree->nodes[id].method == RPP_CALL_OTHER && tree->nodes[id].parent != RPP_CALL_NONE;
+}
+
+/* Its chain is not known. */
+static bool is_without_chain(const rpp_call_tree *tree, uint32_t id)
+{
+    uint32_t parent = tree->nodes[id].parent;
+    return stands_for_others(tree, id) || (parent != RPP_CALL_NONE && stands_for_others(tree, parent));
+}
+
+/* The node of the method below the root's node for others; that node itself past the next limit. */
+static uint32_t without_chain(rpp_call_tree *tree, uint32_t root, uint32_t method)
+{
+    uint32_t others = rpp_call_tree_child(tree, root, RPP_CALL_OTHER);
+    if (method == RPP_CALL_OTHER) return others;
+    if (!*slot_of(tree, others, method)) {
+        if (tree->chainless == tree->max_regular) return others;
+        tree->chainless++;
+    }
+    return rpp_call_tree_child(tree, others, method);
+}
+
+uint32_t rpp_call_tree_called(rpp_call_tree *tree, uint32_t root, uint32_t parent, uint32_t method)
+{
+    if (method == RPP_CALL_OTHER || is_without_chain(tree, parent)) return without_chain(tree, root, method);
+    if (!*slot_of(tree, parent, method)) {
+        if (tree->regular == tree->max_regular) return without_chain(tree, root, method);
+        tree->regular++;
+    }
+    return rpp_call_tree_child(tree, parent, method);
 }
 
 void rpp_call_tree_pass(rpp_call_tree *tree, uint32_t id, rpp_call_state state, uint64_t ns)

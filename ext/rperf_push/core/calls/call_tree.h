@@ -6,7 +6,9 @@
  *
  * Bounds
  *   Memory for all nodes is reserved at the beginning; the system provides it where it is first used. A call past the limit, and
- *   all that it calls, is counted at one child of its caller, whose method is RPP_CALL_OTHER. So sums stay true.
+ *   all that it calls, loses its chain: it is counted at a node of its method below a child of the root, whose method is
+ *   RPP_CALL_OTHER. So what each method did itself stays true, and callers' totals lack it. There are at most as many of these as
+ *   others; calls past this limit are counted at the root's child itself.
  *   A node takes sizeof(rpp_call_node) bytes, at most 16 of the index, and 8 for each state if it or a later one has been in any.
  *
  * Threads    one at a time. child and root allocate nothing, so they may run in a hook of the VM.
@@ -58,6 +60,7 @@ typedef struct rpp_call_tree {
     uint32_t mask;
     uint32_t count, roots, last_root;
     uint32_t regular, max_regular; /* without roots, and without those for calls past the limit */
+    uint32_t chainless;            /* those of methods, for calls past the limit */
     uint32_t states_end;           /* no node from here on has any */
     uint8_t *touched; /* of each block: its nodes may have got something since it was looked at (call_changes.h) */
     bool has_too_many_roots;
@@ -71,8 +74,10 @@ void rpp_call_tree_free(rpp_call_tree *tree);
 
 /* A new root; past RPP_CALL_ROOTS_MAX the last one. */
 uint32_t rpp_call_tree_root(rpp_call_tree *tree, uint32_t number);
-/* The node of a method that the parent calls. It may be the parent itself, if that stands for calls past the limit. */
+/* The child of a node, whatever the limit: of one that exists, or in a copy. */
 uint32_t rpp_call_tree_child(rpp_call_tree *tree, uint32_t parent, uint32_t method);
+/* The node of a method that the parent calls, on a stack with this root. */
+uint32_t rpp_call_tree_called(rpp_call_tree *tree, uint32_t root, uint32_t parent, uint32_t method);
 
 static inline rpp_call_node *rpp_call_tree_node(const rpp_call_tree *tree, uint32_t id)
 {
