@@ -17,7 +17,7 @@ module RperfPush
   class CallTree
     STATES = %i[blocked waiting gc_marking gc_sweeping suspended].freeze
     COLUMNS = [:parents, :methods, :calls, :self, :wait, :cpu, :total, *STATES, :objects].freeze
-    LOSSES = { full: "Not all chains of calls are told apart: the rest is counted by method below (other), and is missing in the total of callers",
+    LOSSES = { full: "Not all chains of calls are told apart: the rest is counted by method below (other), and callers' totals lack it",
                methods_full: "Not all methods are told apart: (other) has the rest",
                roots_full: "Not all threads are told apart: the last one has the rest",
                lost: "For some calls there was no memory: they are part of their caller",

@@ -57,6 +57,15 @@ RSpec.describe "The bookshop, a whole Rails application" do
     end
   end
 
+  it "is told what to set next by the generator, in words that are true" do
+    out, err, status = shop.task("generate", "rperf_push:install", "--pretend")
+    expect(status).to be_success, err
+    expect(out).to include("config.server_address", "RPERF_PUSH_SERVER_ADDRESS", "RPERF_PUSH_ENABLED=true bin/rails server")
+    check = out[/bundle exec (rperf-push check .*)$/, 1].split
+    said, err, status = shop.task(*check.drop(1), command: [RbConfig.ruby, File.expand_path("../../exe/rperf-push", __dir__)])
+    expect([said[/^ok: delivered/], err, status.exitstatus]).to eq(["ok: delivered", "", 0])
+  end
+
   it "has no frame of the profiler in its backtraces where that is off, and labels from the first session on" do
     out, err, status = shop.task("runner", <<~'RUBY')
       ours = -> { caller.grep(%r{/lib/rperf_push}).size }

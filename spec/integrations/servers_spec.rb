@@ -230,6 +230,14 @@ RSpec.describe "A server" do
     expect(profiles).to contain_exactly(include(/last_work\z/), include(/last_work\z/)), whole_log
   end
 
+  it "like a Puma cluster has the viewer as the docs set it up, and does not warn of its thread" do
+    code = File.read(File.expand_path("../../docs/viewer.md", __dir__))[/^## Inside an application\n+```ruby\n(.*?)^```/m, 1]
+    serve("puma", "-b", "tcp://127.0.0.1:PORT", "-C", "server.rb", "config.ru", stop: :TERM, configuration: "workers 2\npreload_app!\n",
+                                                                                files: { "config.ru" => "#{code}#{app}" }) { last_of_two }
+    expect(whole_log).to include("Preloading application")
+    expect(whole_log).not_to include("WARNING")
+  end
+
   # The guides of other profilers say to call `configure` in a hook of each worker. The master, which has the application loaded, has
   # done it by then.
   it "like a Puma cluster does so when master and workers configure, each" do

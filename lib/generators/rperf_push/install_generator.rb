@@ -12,6 +12,18 @@ module RperfPush
       def copy_initializer
         copy_file "rperf_push.rb", "config/initializers/rperf_push.rb"
       end
+
+      def say_what_is_next
+        say <<~TEXT
+
+          Next:
+            1. Say where profiles go: config.server_address in config/initializers/rperf_push.rb, or RPERF_PUSH_SERVER_ADDRESS.
+               The default is http://localhost:4040. config.directory writes files instead, without a server.
+            2. Try it: bundle exec rperf-push check --config config/initializers/rperf_push.rb
+            3. Start the application. In production, servers and workers are profiled.
+               Elsewhere it is off: RPERF_PUSH_ENABLED=true bin/rails server switches it on.
+        TEXT
+      end
     end
   end
 end

@@ -37,8 +37,9 @@ module RperfPush
 
       def row(one)
         threads = one["threads_known"].positive? ? one["threads_known"].to_s : "-"
-        [one["pid"].to_s, one["application"] || "-", one["ruby"], threads, one["engine"] || "-", overhead(one), uploaded(one), lost(one),
-         one["title"]&.slice(0, TITLE_WIDTH) || "-", one["last_error"] ? "#{one["last_error"][0, 60]} (#{ago(one["last_error_at_ns"])})" : "-"]
+        title = one["title"]&.slice(0, TITLE_WIDTH) || "-"
+        [one["pid"].to_s, one["application"] || "-", one["ruby"], threads, one["engine"] || "-", overhead(one), uploaded(one), lost(one), title,
+         one["last_error"] ? "#{one["last_error"][0, 60]} (#{ago(one["last_error_at_ns"])})" : "-"]
       end
 
       def overhead(one) = one["engine"] ? format("%.2f %%", one["overhead_ppm"] / 10_000.0) : "-"
