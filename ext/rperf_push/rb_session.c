@@ -388,25 +388,40 @@ static VALUE native_is_running(VALUE self)
     return rb_rpp_session_runs() ? Qtrue : Qfalse;
 }
 
-/* The facts for the line in the log at the start, and the age. nil: no session runs. */
-static VALUE native_started(VALUE self)
+/* Where profiles go, and how often. */
+static VALUE destination_of(const rpp_settings *s)
 {
     static const char *const backends[] = {
         [RPP_BACKEND_PYROSCOPE] = "pyroscope", [RPP_BACKEND_PYROSCOPE_INGEST] = "pyroscope_ingest",
         [RPP_BACKEND_PARCA] = "parca",         [RPP_BACKEND_HTTP] = "http",
         [RPP_BACKEND_DIRECTORY] = "directory", [RPP_BACKEND_PYROSCOPE_OR_INGEST] = "pyroscope or pyroscope_ingest",
     };
-    if (!current) return Qnil;
-    const rpp_settings *s = current->settings;
     VALUE hash = rb_hash_new();
-    rb_rpp_put(hash, "application", rb_utf8_str_new_cstr(s->application_name));
     rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(backends[s->backend]));
     rb_rpp_put(hash, "target", rb_rpp_settings_target(s));
-    rb_rpp_put(hash, "engine", rb_utf8_str_new_cstr(rb_rpp_sampler_engine()));
     rb_rpp_put(hash, "frequency", UINT2NUM(s->frequency));
     rb_rpp_put(hash, "interval", DBL2NUM((double)s->upload_interval_ns / RPP_NS_PER_S));
+    return hash;
+}
+
+/* The facts for the line in the log at the start, and the age. nil: no session runs. */
+static VALUE native_started(VALUE self)
+{
+    if (!current) return Qnil;
+    VALUE hash = destination_of(current->settings);
+    rb_rpp_put(hash, "application", rb_utf8_str_new_cstr(current->settings->application_name));
+    rb_rpp_put(hash, "engine", rb_utf8_str_new_cstr(rb_rpp_sampler_engine()));
     rb_rpp_put(hash, "age_ns", ULL2NUM(rpp_ns_since(rpp_monotonic_ns(), current_began_ns)));
     return hash;
+}
+
+/* What a session with these settings would send to. nil: they are wrong, or switch it off. */
+static VALUE native_destination(VALUE self, VALUE options, VALUE texts)
+{
+    rpp_settings *settings = rb_rpp_settings_from(texts, options, rb_ary_new());
+    VALUE destination = settings && settings->enabled ? destination_of(settings) : Qnil;
+    rpp_settings_free(settings);
+    return destination;
 }
 
 static VALUE native_option_names(VALUE self)
@@ -423,5 +438,6 @@ void rb_rpp_session_init(VALUE native)
     rb_define_singleton_method(native, "flush", native_flush, 1);
     rb_define_singleton_method(native, "running?", native_is_running, 0);
     rb_define_singleton_method(native, "started", native_started, 0);
+    rb_define_singleton_method(native, "destination", native_destination, 2);
     rb_define_singleton_method(native, "option_names", native_option_names, 0);
 }

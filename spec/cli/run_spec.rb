@@ -16,8 +16,9 @@ RSpec.describe "rperf-push run" do
     busy 0.3
   RUBY
 
+  # Without the line that says where profiles go.
   def run_command(*command, env: {}, flags: ["--directory", "#{tmpdir}/profiles"])
-    rperf_push("run", *flags, *command, env:)
+    rperf_push("run", *flags, *command, env:).tap { |ended| ended.err = ended.err.sub(CommandLine::START_OF_RUN, "") }
   end
 
   def program(name, code)
@@ -31,7 +32,16 @@ RSpec.describe "rperf-push run" do
     Dir["#{tmpdir}/profiles/*.pb.gz"].map { |path| File.basename(path).match(/\A(\w+)-.*-(\d+)-\d+\.pb/).captures }.uniq.map(&:first).sort
   end
 
-  it "profiles a program that knows nothing of it, and says nothing" do
+  it "says in a line where profiles go, and nothing where none do" do
+    said = ->(*arguments, **env) { rperf_push("run", *arguments, env: env.transform_keys(&:to_s)).err }
+    expect(said.call("--directory", "#{tmpdir}/p", "ruby", "-e", "1"))
+      .to eq("rperf-push: run: profiles of ruby go to directory at #{tmpdir}/p: 99 Hz, every 10 s\n")
+    expect(said.call("true", RPERF_PUSH_SERVER_ADDRESS: "http://me:secret@shop:4040", RPERF_PUSH_FREQUENCY: "50"))
+      .to match(%r{\Arperf-push: run: profiles of true go to pyroscope at http://(?!.*secret).*shop:4040: 50 Hz, every 10 s\n\z})
+    expect(said.call("true", RPERF_PUSH_ENABLED: "false")).to eq("")
+  end
+
+  it "profiles a program that knows nothing of it, and says nothing more" do
     ended = run_command("ruby", program("plain", "#{BUSY}puts ARGV.inspect"), "--server", "x y")
     expect(ended.to_a).to eq(["[\"--server\", \"x y\"]\n", "", 0])
     expect(profiled).to eq(["plain"])
@@ -128,7 +138,7 @@ RSpec.describe "rperf-push run" do
     expect(ended.map { |out, _, status| [out, status.exitstatus] }).to eq([["65534\n", 0]] * 3)
     refused = /\[rperf-push\] -e \(ruby [\d.]+\) is not \w+: cannot load such file -- rperf_push\S*\n/
     nothing = "rperf-push: setpriv: no Ruby program ran, nothing was"
-    expect(ended.map { |_, err,| err }).to match([/\A#{refused}\z/, "#{nothing} recorded\n", /\A#{refused}#{nothing} traced\n\z/])
+    expect(ended.map { |_, err,| err.sub(CommandLine::START_OF_RUN, "") }).to match([/\A#{refused}\z/, "#{nothing} recorded\n", /\A#{refused}#{nothing} traced\n\z/])
   end
 
   describe "rperf_push/autostart" do

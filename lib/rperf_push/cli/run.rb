@@ -26,6 +26,7 @@ module RperfPush
         raise Mistake, "run needs a command" if command.empty?
 
         $stdout.flush
+        say(command.first)
         exec(environment, [command.first, command.first], *command.drop(1))
       rescue SystemCallError => e
         raise Mistake, "run: #{command.first}: #{CLI.reason(e)}"
@@ -40,6 +41,18 @@ module RperfPush
       end
 
       private
+
+      # Programs themselves say what is wrong with the settings, and exec says that there is no such program.
+      def say(program)
+        to = found?(program) && Native.destination(@settings.given, @settings.texts) or return
+        $stderr.puts format("rperf-push: run: profiles of %<program>s go to %<backend>s at %<target>s: %<frequency>d Hz, every %<interval>g s",
+                            program:, **to)
+      end
+
+      def found?(program)
+        places = program.include?("/") ? [program] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder| File.join(folder, program) }
+        places.any? { |path| File.file?(path) && File.executable?(path) }
+      end
 
       # Asked once, before the command starts: it may change folders, and none of its processes should have to ask.
       def commit(now) = Git.labels(now, Dir.pwd).to_h { |label, value| ["RPERF_PUSH_#{label.upcase}", value] }

@@ -8,6 +8,9 @@ module CommandLine
   EXECUTABLE = File.expand_path("../../../exe/rperf-push", __dir__)
   SILENT = /\A(?:RPERF_PUSH|PYROSCOPE|OTEL)_|_proxy\z/i
 
+  # What `run` says first.
+  START_OF_RUN = /\Arperf-push: run: profiles of .+ go to .+ at .+: \d+ Hz, every \d+ s\n/
+
   Ended = Struct.new(:out, :err, :status) do
     def all = out + err
   end
