@@ -50,7 +50,8 @@ module RperfPush
       end
 
       def found?(program)
-        places = program.include?("/") ? [program] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder| File.join(folder, program) }
+        folders = ENV.fetch("PATH", "").split(File::PATH_SEPARATOR)
+        places = program.include?("/") ? [program] : folders.map { |folder| File.join(folder, program) }
         places.any? { |path| File.file?(path) && File.executable?(path) }
       end
 
