@@ -8,7 +8,7 @@ require_relative "../support/pyroscope_double"
 RSpec.describe "rperf-push run" do
   include CommandLine
 
-  BUSY = <<~RUBY
+  busy = <<~RUBY
     def busy(seconds)
       deadline = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + seconds
       nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < deadline
@@ -42,7 +42,7 @@ RSpec.describe "rperf-push run" do
   end
 
   it "profiles a program that knows nothing of it, and says nothing more" do
-    ended = run_command("ruby", program("plain", "#{BUSY}puts ARGV.inspect"), "--server", "x y")
+    ended = run_command("ruby", program("plain", "#{busy}puts ARGV.inspect"), "--server", "x y")
     expect(ended.to_a).to eq(["[\"--server\", \"x y\"]\n", "", 0])
     expect(profiled).to eq(["plain"])
     expect(Dir["#{tmpdir}/profiles/*"].flat_map { |path| PprofProfile.read(path).function_names }).to include("Object#busy")
@@ -61,9 +61,9 @@ RSpec.describe "rperf-push run" do
   end
 
   it "writes into a directory whatever backend the environment has, and says what does not go together" do
-    expect(run_command("ruby", program("plain", BUSY), env: { "RPERF_PUSH_BACKEND" => "parca" }).to_a).to eq(["", "", 0])
+    expect(run_command("ruby", program("plain", busy), env: { "RPERF_PUSH_BACKEND" => "parca" }).to_a).to eq(["", "", 0])
     expect(profiled).to eq(["plain"])
-    ended = run_command("ruby", program("other", BUSY), flags: ["--directory", "#{tmpdir}/other", "--backend", "parca"])
+    ended = run_command("ruby", program("other", busy), flags: ["--directory", "#{tmpdir}/other", "--backend", "parca"])
     expect(ended.to_a).to eq(
       ["", "[rperf-push] not started: directory must come with backend directory, or without a backend, got backend parca\n", 0]
     )
@@ -71,9 +71,9 @@ RSpec.describe "rperf-push run" do
   end
 
   it "profiles its children: forked, and started in whichever way" do
-    child = program("child", BUSY)
+    child = program("child", busy)
     parent = program("parent", <<~RUBY)
-      #{BUSY}
+      #{busy}
       Process.wait(fork { busy 0.3 })
       system("ruby", #{child.inspect}) or abort
       `ruby #{child}`
@@ -84,7 +84,7 @@ RSpec.describe "rperf-push run" do
 
   it "pushes to a server, under the name that is given" do
     double = PyroscopeDouble.new
-    ended = run_command("ruby", program("plain", BUSY), flags: ["--server", double.url, "--application", "shop"])
+    ended = run_command("ruby", program("plain", busy), flags: ["--server", double.url, "--application", "shop"])
     expect(ended.to_a).to eq(["", "", 0])
     expect(double.accepted.flat_map(&:labels)).to include(%w[service_name shop])
     expect(double.violations).to eq([])
@@ -109,7 +109,7 @@ RSpec.describe "rperf-push run" do
   end
 
   it "lets a program that configures profiling by itself do so" do
-    code = "RperfPush.configure! { |config| config.application_name = 'mine' }\n#{BUSY}"
+    code = "RperfPush.configure! { |config| config.application_name = 'mine' }\n#{busy}"
     expect(run_command("ruby", program("own", "require 'rperf_push'\n#{code}")).to_a).to eq(["", "", 0])
     expect(profiled).to include("mine")
   end

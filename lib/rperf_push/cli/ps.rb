@@ -37,10 +37,11 @@ module RperfPush
 
       def row(one)
         threads = one["threads_known"].positive? ? one["threads_known"].to_s : "-"
-        title = one["title"]&.slice(0, TITLE_WIDTH) || "-"
         [one["pid"].to_s, one["application"] || "-", one["ruby"], threads, one["engine"] || "-", overhead(one), uploaded(one), lost(one),
-         title, one["last_error"] ? "#{one["last_error"][0, 60]} (#{ago(one["last_error_at_ns"])})" : "-"]
+         one["title"]&.slice(0, TITLE_WIDTH) || "-", error(one)]
       end
+
+      def error(one) = one["last_error"] ? "#{one["last_error"][0, 60]} (#{ago(one["last_error_at_ns"])})" : "-"
 
       def overhead(one) = one["engine"] ? format("%.2f %%", one["overhead_ppm"] / 10_000.0) : "-"
       def uploaded(one) = one["last_upload_ok_at_ns"].positive? ? ago(one["last_upload_ok_at_ns"]) : "-"

@@ -45,8 +45,8 @@ module RperfPush
       # Programs themselves say what is wrong with the settings, and exec says that there is no such program.
       def say(program)
         to = found?(program) && Native.destination(@settings.given, @settings.texts) or return
-        $stderr.puts format("rperf-push: run: profiles of %<program>s go to %<backend>s at %<target>s: %<frequency>d Hz, every %<interval>g s",
-                            program:, **to)
+        where = format("%<backend>s at %<target>s: %<frequency>d Hz, every %<interval>g s", to)
+        $stderr.puts "rperf-push: run: profiles of #{program} go to #{where}"
       end
 
       def found?(program)
