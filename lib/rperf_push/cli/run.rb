@@ -46,7 +46,7 @@ module RperfPush
       def say(program)
         to = found?(program) && Native.destination(@settings.given, @settings.texts) or return
         where = format("%<backend>s at %<target>s: %<frequency>d Hz, every %<interval>g s", to)
-        $stderr.puts "rperf-push: run: profiles of #{program} go to #{where}"
+        Printer.err "rperf-push: run: profiles of #{program} go to #{where}"
       end
 
       def found?(program)
