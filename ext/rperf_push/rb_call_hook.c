@@ -377,6 +377,7 @@ void rb_rpp_call_hook_go(rb_rpp_tracing *t)
     rb_rpp_sampler_follow_threads();
     rb_rpp_call_states_prepare(threads);
     if (current) rb_raise(rb_eRuntimeError, "calls are traced already"); /* by another thread, meanwhile */
+    rb_rpp_sampler_follow_threads(); /* again, if the last session has ended meanwhile */
     rb_rpp_hooks_know_current();
     rpp_call_reading now = read_end(t, &t->began_ns);
     rb_rpp_call_states_begin(t->by_ticks, now.wall_ns, &t->ec);
@@ -443,6 +444,7 @@ void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
 {
     remove_hooks();
     rb_rpp_call_states_end();
+    rb_rpp_sampler_leave_threads();
     current = NULL;
     end_times(t, settle_at_end);
 }

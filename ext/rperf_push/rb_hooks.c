@@ -21,6 +21,7 @@
 #define HOOK_MAX_NS       (4 * RPP_NS_PER_US)
 #define READ_EVENT_NS     (20 * RPP_NS_PER_US) /* a CPU clock takes 0.5 to 1 to read, as it is a system call */
 
+static _Atomic bool following; /* hooks create a record for each new thread */
 static _Atomic bool sampling;
 static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
 static _Atomic bool ran;                 /* some thread ran since a collector last asked */
@@ -36,6 +37,16 @@ static uint64_t measuring_ns;            /* the time of measuring a hook */
 /* On this native thread. */
 static _Thread_local rb_rpp_thread *own FOUND_WITHOUT_CALL; /* the record of the thread that runs here */
 static _Thread_local bool runs_unmet FOUND_WITHOUT_CALL;    /* a thread without a record, not counted yet, runs here */
+
+bool rb_rpp_hooks_are_following(void)
+{
+    return atomic_load_explicit(&following, memory_order_relaxed);
+}
+
+void rb_rpp_hooks_follow(bool it)
+{
+    atomic_store(&following, it);
+}
 
 bool rb_rpp_is_sampling(void)
 {
@@ -202,7 +213,6 @@ static void on_event_unsampled(rb_event_flag_t event, VALUE thread)
     if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED && !rb_rpp_lull_is_wanted()) call_for_end_of_lull();
 }
 
-/* Also while nothing is sampled. */
 static void on_rare_event(rb_event_flag_t event, VALUE thread)
 {
     if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) {
@@ -242,8 +252,13 @@ static __attribute__((noinline)) void on_traced_event(rb_event_flag_t event, VAL
     if (t && !t->ended) rb_rpp_call_states_of_thread(t, event);
 }
 
+/* With nothing on, a new thread leaves nothing, and a thread that has a record gives it back at its end. */
 static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
+    if (!rb_rpp_hooks_are_following()) {
+        if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) on_exited(data->thread);
+        return;
+    }
     if (RB_UNLIKELY(rb_rpp_call_states_are_on())) on_traced_event(event, data->thread);
     if (!rb_rpp_is_sampling()) {
         on_rare_event(event, data->thread);
@@ -309,6 +324,7 @@ static void on_thread_end(rb_rpp_thread *t)
 
 static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mid, VALUE klass)
 {
+    if (!rb_rpp_hooks_are_following() && event != RUBY_EVENT_THREAD_END) return;
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
     if (event == RUBY_EVENT_THREAD_BEGIN) {
         on_thread_begin();
@@ -335,12 +351,13 @@ static void on_gc_event(VALUE tracepoint, void *unused)
 {
     static rb_rpp_thread *collecting;
     static rpp_state phase = RPP_STATE_GC_MARKING;
-    uint64_t began = is_measured() ? rpp_monotonic_ns() : 0;
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_trigger_gc_entered();
     if (event == RUBY_INTERNAL_EVENT_GC_EXIT) rb_rpp_testing_gc_left();
-    if (event == RUBY_INTERNAL_EVENT_GC_END_MARK) rb_rpp_heap_marked();
     phase = gc_phase(event, phase);
+    if (!rb_rpp_hooks_are_following()) return;
+    uint64_t began = is_measured() ? rpp_monotonic_ns() : 0;
+    if (event == RUBY_INTERNAL_EVENT_GC_END_MARK) rb_rpp_heap_marked();
     rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
     if (t && !t->ended && rb_rpp_call_states_are_on())
         rb_rpp_call_states_of_gc(t, event, phase == RPP_STATE_GC_MARKING);
@@ -442,12 +459,13 @@ void rb_rpp_sampling_begin(uint64_t now)
 
 void rb_rpp_sampling_end(void)
 {
-    rb_rpp_hooks_forget_after_fork();
+    rb_rpp_births_forget();
+    set_listening(false, NULL);
+    rb_rpp_capturing.resting = true;
 }
 
 void rb_rpp_hooks_forget_after_fork(void)
 {
-    rb_rpp_births_forget();
-    set_listening(false, NULL);
-    rb_rpp_capturing.resting = true;
+    rb_rpp_sampling_end();
+    rb_rpp_hooks_follow(false);
 }

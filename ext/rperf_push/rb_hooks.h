@@ -8,7 +8,8 @@
  *   Hooks read clocks, write records and the sample buffer, and walk stacks. They do not allocate Ruby objects, do not call
  *   malloc except for a new thread's record, do not raise, and take no lock except the trigger's (rb_trigger.h). They are
  *   installed once per process image, with the first sampling, and stay, because the VM's lock over its hooks is not safe in a
- *   forked child. While nothing is sampled, or in a lull (rb_lull.h), they only follow births and ends of threads.
+ *   forked child. While nothing is sampled, or in a lull (rb_lull.h), they only follow births and ends of threads. With no session
+ *   and no trace they follow nothing and keep nothing: an event costs a load and a branch.
  *
  * Threads    hooks run on application threads, READY without the GVL; the functions as noted.
  * Ownership  records belong to rb_threads.
@@ -18,8 +19,10 @@
 
 #include "rb_capture.h"
 
-/* Register the existing threads first. */
 void rb_rpp_hooks_install_once(void);
+/* From now on each new thread gets a record, or none does. Threads that exist are registered by the caller. Under the GVL. */
+void rb_rpp_hooks_follow(bool threads);
+bool rb_rpp_hooks_are_following(void);
 /* The calling thread runs here. While nothing is sampled, hooks learn only of those that run later. */
 void rb_rpp_hooks_know_current(void);
 /* In a finalizer at the exit. The VM removes all hooks after its end procs. A hook that is installed later would be called by

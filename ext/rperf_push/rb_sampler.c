@@ -8,6 +8,7 @@
 #include "rb_allocs.h"
 #include "rb_births.h"
 #include "rb_budget.h"
+#include "rb_call_states.h"
 #include "rb_engine.h"
 #include "rb_frames.h"
 #include "rb_hooks.h"
@@ -207,18 +208,27 @@ static void combine_options(void)
     rb_rpp_budget_begin(overhead_limit, period);
 }
 
-/* Until then the program pays nothing. */
+static void join_windows(rb_rpp_thread *t)
+{
+    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
+}
+
+/* If it is interrupted, the next call does all of it. */
 void rb_rpp_sampler_follow_threads(void)
 {
-    static bool done;
-    if (done) return;
+    static bool all_have_records;
+    if (rb_rpp_hooks_are_following() && all_have_records) return;
+    all_have_records = false;
     rb_rpp_hooks_install_once();
-    rb_rpp_threads_register_all(rpp_monotonic_ns()); /* if it is interrupted, the next call does all of it */
-    done = true;
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
-    }
+    rb_rpp_hooks_follow(true);
+    rb_rpp_threads_register_all(rpp_monotonic_ns(), join_windows);
+    all_have_records = true;
     rb_rpp_labels_changed(rb_rpp_labels_current());
+}
+
+void rb_rpp_sampler_leave_threads(void)
+{
+    if (!rb_rpp_outlets_any() && !rb_rpp_call_states_are_on()) rb_rpp_hooks_follow(false);
 }
 
 static void resume_at(rb_rpp_outlet outlet, uint64_t now)
@@ -242,6 +252,7 @@ void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 {
     if (rb_rpp_outlet_is_on(outlet)) return;
+    rb_rpp_sampler_follow_threads();
     end_lull();
     resume_at(outlet, rpp_monotonic_ns());
 }
@@ -263,6 +274,7 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
     const rb_rpp_alloc_terms allocations = {heap || options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval,
                                             heap};
     if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* another thread is stopping it */
+    if (!paused) rb_rpp_sampler_follow_threads(); /* again, if all other sessions have ended since it was prepared */
     end_lull();
     bool first = !rb_rpp_outlets_any();
     if (count_on()) rb_rpp_settle_all(rpp_monotonic_ns());
@@ -292,6 +304,7 @@ void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
         return;
     }
     rb_rpp_engine_stop();
+    rb_rpp_sampler_leave_threads();
 }
 
 static void *nap(void *unused)

@@ -39,9 +39,11 @@ void rb_rpp_sampler_init(void);
 /* In a finalizer at the exit: no job is triggered any more. */
 void rb_rpp_sampler_leave_vm(void);
 
-/* When something is sampled, or calls are traced, for the first time: installs the hooks, and each thread has a record from now on. Only
- * in a method, because it allocates. */
+/* When something is sampled or traced: each thread has a record from now on. The first call installs the hooks; until then the program
+ * pays nothing. In a method or job, because it allocates. */
 void rb_rpp_sampler_follow_threads(void);
+/* When a session or a trace ends. After the last one a new thread gets no record, and a thread that has one gives it back at its end. */
+void rb_rpp_sampler_leave_threads(void);
 
 /* Creates a pipeline for this sampler; see rpp_pipeline_seams for `deliver`. NULL if out of memory. */
 typedef void (*rb_rpp_deliver)(rpp_profile *profile, void *context);

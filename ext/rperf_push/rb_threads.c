@@ -91,12 +91,6 @@ bool rb_rpp_thread_is_first_run(VALUE thread)
     return true;
 }
 
-void rb_rpp_thread_forget(rb_rpp_thread *t)
-{
-    rb_internal_thread_specific_set(t->thread, rb_rpp_threads_key, NULL);
-    atomic_store(&t->ended, true);
-}
-
 /* Not a sum of steps: a fork sets the statistics to zero. */
 static void count_living(uint32_t count)
 {
@@ -137,6 +131,21 @@ static void recycle(rb_rpp_thread *t)
     count_living(living_count - 1);
 }
 
+static void add_to_living(rb_rpp_thread *t)
+{
+    t->previous = NULL;
+    t->next = living;
+    if (living) living->previous = t;
+    living = t;
+}
+
+static void remove_from_living(rb_rpp_thread *t)
+{
+    if (t->next) t->next->previous = t->previous;
+    *(t->previous ? &t->previous->next : &living) = t->next;
+    recycle(t);
+}
+
 /* Call it before the child registers its first thread or walks the list. This may be on a thread that the child has started. */
 static void drop_inherited(void)
 {
@@ -147,8 +156,7 @@ static void drop_inherited(void)
     while (t) {
         rb_rpp_thread *next = t->next;
         if (t == survivor) {
-            t->next = NULL;
-            living = t;
+            add_to_living(t);
         } else {
             recycle(t);
         }
@@ -188,11 +196,18 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     t->has_timer = t->ticking = false;
     t->tid = 0;
     rpp_call_thread_begin(&t->calls, true, false, now_ns);
-    t->next = living;
-    living = t;
+    add_to_living(t);
     rb_internal_thread_specific_set(thread, rb_rpp_threads_key, t);
     count_living(living_count + 1);
     return t;
+}
+
+void rb_rpp_thread_forget(rb_rpp_thread *t)
+{
+    rb_internal_thread_specific_set(t->thread, rb_rpp_threads_key, NULL);
+    atomic_store(&t->ended, true);
+    drop_inherited();
+    remove_from_living(t);
 }
 
 /* A thread's first clock shows the CPU time since its birth. If a thread returns to the same native thread, and no other thread
@@ -248,14 +263,16 @@ static void adopt_existing(rb_rpp_thread *t)
     if (t->ledger.has_cpu_clock) rpp_ledger_clocked(&t->ledger, rb_rpp_thread_cpu_ns(t));
 }
 
-void rb_rpp_threads_register_all(uint64_t now_ns)
+void rb_rpp_threads_register_all(uint64_t now_ns, void (*registered)(rb_rpp_thread *thread))
 {
     VALUE threads = rb_rpp_thread_list();
     for (long i = 0; i < RARRAY_LEN(threads); i++) {
         VALUE thread = RARRAY_AREF(threads, i);
         if (rb_rpp_thread_of(thread)) continue;
         rb_rpp_thread *t = rb_rpp_thread_register(thread, now_ns);
-        if (t) adopt_existing(t);
+        if (!t) continue;
+        adopt_existing(t);
+        registered(t);
     }
     RB_GC_GUARD(threads);
 }
@@ -277,23 +294,23 @@ size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most)
     return count;
 }
 
-static rb_rpp_thread *skip_ended(rb_rpp_thread **link)
+static rb_rpp_thread *skip_ended(rb_rpp_thread *t)
 {
-    while (*link && atomic_load(&(*link)->ended)) {
-        rb_rpp_thread *gone = *link;
-        *link = gone->next;
-        recycle(gone);
+    while (t && atomic_load(&t->ended)) {
+        rb_rpp_thread *gone = t;
+        t = gone->next;
+        remove_from_living(gone);
     }
-    return *link;
+    return t;
 }
 
 rb_rpp_thread *rb_rpp_threads_first(void)
 {
     drop_inherited();
-    return skip_ended(&living);
+    return skip_ended(living);
 }
 
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread)
 {
-    return skip_ended(&thread->next);
+    return skip_ended(thread->next);
 }

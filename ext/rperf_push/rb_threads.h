@@ -32,11 +32,11 @@ typedef enum rb_rpp_outlet {
 } rb_rpp_outlet;
 
 typedef struct rb_rpp_thread {
-    struct rb_rpp_thread *next;
-    VALUE thread;                     /* may be used until `ended` */
-    uint32_t seq;                     /* 1-based, in order of first sight */
-    uint32_t windows[RB_RPP_OUTLETS]; /* the windows its time belongs to */
-    uint32_t boundaries;              /* the thread is settled up to this number of them (rb_rotation.h) */
+    struct rb_rpp_thread *next, *previous; /* in the list of living threads; NULL: none */
+    VALUE thread;                          /* may be used until `ended` */
+    uint32_t seq;                          /* 1-based, in order of first sight */
+    uint32_t windows[RB_RPP_OUTLETS];      /* the windows its time belongs to */
+    uint32_t boundaries;                   /* the thread is settled up to this number of them (rb_rotation.h) */
     bool in_ruby;
     bool interrupted; /* its signal handler captures, at any instruction */
     bool refused;     /* the VM or a table was not in a state for the last capture */
@@ -84,8 +84,8 @@ static inline rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
 
 /* Creates a record and opens its ledger. Uses plain malloc. Returns NULL if out of memory. */
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
-/* Creates a record for each living thread of this Ractor that has none. Call it only in a method, because it allocates. */
-void rb_rpp_threads_register_all(uint64_t now_ns);
+/* Creates a record for each living thread of this Ractor that has none, and tells of it. In a method or job: it allocates. */
+void rb_rpp_threads_register_all(uint64_t now_ns, void (*registered)(rb_rpp_thread *thread));
 /* Stores the time of birth in a thread that has no record yet. */
 void rb_rpp_thread_set_birth(VALUE thread, uint64_t now_ns);
 /* Returns 0 if the thread carries no time of birth. */
@@ -95,7 +95,7 @@ bool rb_rpp_thread_is_unmet(VALUE thread);
 /* True if the calling thread is about to run for the first time and still carries its birth. If THREAD_BEGIN does not follow, the thread
  * belongs to another Ractor and is not profiled. */
 bool rb_rpp_thread_is_first_run(VALUE thread);
-/* Call it after the thread has run its last Ruby code. Another thread will reuse the record. */
+/* On the thread, after its last Ruby code. The record is free from now on: it does not wait for a walk, which may never come. */
 void rb_rpp_thread_forget(rb_rpp_thread *thread);
 
 extern bool rb_rpp_threads_share; /* use it through the function */
@@ -133,7 +133,7 @@ typedef struct rb_rpp_glimpse {
 /* Reads at most `most` threads and returns their number. Any thread of ours. */
 size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most);
 
-/* Walk the list. The walk removes ended threads. */
+/* Walk the list. The walk removes threads that ended without having run. */
 rb_rpp_thread *rb_rpp_threads_first(void);
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
 /* In a forked child, on the thread that forked, any context: only that thread remains. The next call that reads the list
