@@ -122,4 +122,86 @@ RSpec.describe "After a session" do
       puts JSON.generate([counts])
     RUBY
   end
+
+  describe "labels" do
+    it "are gone, of its thread and of those that begin later" do
+      expect(seen(<<~RUBY)).to eq([{ "request" => "abc" }, {}, {}, {}, {}])
+        RperfPush.start
+        RperfPush.label(request: "abc")
+        seen = [RperfPush.labels]
+        RperfPush.stop
+        seen << RperfPush.labels
+        RperfPush.label(request: nil)
+        seen << Thread.new { RperfPush.labels }.value
+        RperfPush.start { seen << RperfPush.labels << Thread.new { RperfPush.labels }.value }
+        puts JSON.generate(seen)
+      RUBY
+    end
+
+    it "ends the labels of all fibers and threads, and the next session's samples have none of them" do
+      expect(seen(<<~RUBY)).to eq([[{ "a" => "1" }, { "a" => "1", "b" => "2" }, { "c" => "3" }], [{}, {}, {}], [{}]])
+        #{prelude}
+        ask, answer = Queue.new, Queue.new
+        RperfPush.start
+        RperfPush.label(a: 1)
+        fiber = Fiber.new { RperfPush.label(b: 2); loop { Fiber.yield(RperfPush.labels) } }
+        fiber.resume
+        thread = Thread.new { RperfPush.label(a: nil, c: 3); answer << 1; loop { ask.pop; burn(0.2); answer << RperfPush.labels } }
+        answer.pop
+        look = -> { [RperfPush.labels, fiber.resume, (ask << 1; answer.pop)] }
+        before = look.call
+        RperfPush.stop
+        data = RperfPush.start(mode: :cpu, frequency: 250) { $after = look.call; RperfPush.label(d: 4) { } }
+        labelled = data[:label_sets].map { |set| set.transform_keys(&:to_s).slice("a", "b", "c") }.uniq
+        puts JSON.generate([before, $after, labelled])
+      RUBY
+    end
+
+    it "come back neither with a block that spans its end, nor into one that spans its start" do
+      expect(seen(<<~RUBY)).to eq([{}, { "b" => "2" }, {}, {}, { "d" => "4" }, {}])
+        seen = []
+        RperfPush.start
+        RperfPush.label(z: 26)
+        RperfPush.label(a: 1) do
+          RperfPush.stop
+          seen << RperfPush.labels
+          RperfPush.start
+          RperfPush.label(b: 2)
+          seen << RperfPush.labels
+        end
+        seen << RperfPush.labels
+        RperfPush.stop
+        RperfPush.label(c: 3) do
+          RperfPush.start
+          seen << RperfPush.labels
+          RperfPush.label(d: 4) { seen << RperfPush.labels }
+          RperfPush.stop
+        end
+        puts JSON.generate(seen << RperfPush.labels)
+      RUBY
+    end
+
+    it "stay while another session goes on" do
+      expect(seen(<<~RUBY)).to eq([{ "a" => "1" }, { "a" => "1" }, {}])
+        #{prelude}configure
+        RperfPush.label(a: 1)
+        RperfPush.start { }
+        seen = [RperfPush.labels]
+        Process.wait(fork { File.write("child", JSON.generate(RperfPush.labels)); exit!(0) })
+        seen << JSON.parse(File.read("child"))
+        RperfPush.shutdown
+        puts JSON.generate(seen << RperfPush.labels)
+      RUBY
+    end
+
+    it "are gone in a forked child in which no session goes on, and in that child's own session" do
+      expect(seen(<<~RUBY)).to eq([{}, {}])
+        RperfPush.start(inherit: false)
+        RperfPush.label(a: 1)
+        reader, writer = IO.pipe
+        Process.wait(fork { writer.puts JSON.generate([RperfPush.labels, RperfPush.start && RperfPush.labels]); exit!(0) })
+        puts reader.gets
+      RUBY
+    end
+  end
 end

@@ -8,7 +8,9 @@
 static VALUE fiber_class; /* Ruby exports no rb_cFiber */
 static ID id_aref, id_aset, id_to_s;
 static VALUE storage_key;
-static bool in_use; /* a label was set in this process */
+static bool in_use; /* a label was set in this era */
+/* From the first session that begins to the last one that ends. Storages keep the sets of earlier ones, which mean nothing. */
+static uint32_t era = 1;
 
 static void free_set(void *set)
 {
@@ -28,7 +30,8 @@ static VALUE stored(void)
 
 static rpp_label_set *set_of(VALUE wrapper)
 {
-    return NIL_P(wrapper) ? NULL : RTYPEDDATA_GET_DATA(wrapper);
+    rpp_label_set *set = NIL_P(wrapper) ? NULL : RTYPEDDATA_GET_DATA(wrapper);
+    return set && rpp_label_set_is_of(set, era) ? set : NULL;
 }
 
 rpp_label_set *rb_rpp_labels_current(void)
@@ -50,6 +53,16 @@ void rb_rpp_labels_changed(rpp_label_set *labels)
 void rb_rpp_labels_follow_fiber(void)
 {
     rb_rpp_labels_changed(rb_rpp_labels_current());
+}
+
+/* Sampling is off, so no handler reads a ledger's labels. */
+void rb_rpp_labels_end_era(void)
+{
+    era++;
+    in_use = false;
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        rpp_ledger_relabelled(&t->ledger, NULL);
+    }
 }
 
 /* The equal set that the current thread's ledger holds; NULL: these labels are not current. */
@@ -77,6 +90,7 @@ static VALUE wrapped(VALUE wrapper, rpp_status status, rpp_label_set *set)
 {
     if (status != RPP_OK) rb_memerror();
     if (!set) return Qnil;
+    rpp_label_set_begin_in(set, era);
     RTYPEDDATA(wrapper)->data = set;
     rb_obj_freeze(wrapper);
     return wrapper;
@@ -158,9 +172,10 @@ static VALUE native_label(VALUE self, VALUE hash)
     return Qnil;
 }
 
+/* The last session may have ended within the block. */
 static VALUE restore(VALUE before)
 {
-    store(before);
+    store(set_of(before) ? before : Qnil);
     return Qnil;
 }
 
@@ -225,7 +240,7 @@ VALUE rb_rpp_labels_hash(const rpp_label_set *set)
 
 static VALUE native_labels(VALUE self)
 {
-    return rb_rpp_labels_hash(rb_rpp_labels_current());
+    return rb_rpp_labels_hash(are_wanted() ? rb_rpp_labels_current() : NULL);
 }
 
 void rb_rpp_labels_init(VALUE native)

@@ -98,6 +98,15 @@ static void do_what_is_requested(void)
     }
 }
 
+/* If no session goes on in the child, the parent's last one has ended here. */
+static void restart_if_forked(void)
+{
+    void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
+    if (!restart) return;
+    restart();
+    if (!rb_rpp_outlets_any()) rb_rpp_labels_end_era();
+}
+
 /* Takes ticks that came when the VM, a window's end or our tables did not allow a capture. */
 static void take_what_is_owed(rb_rpp_thread *t)
 {
@@ -113,8 +122,7 @@ static void job(void *unused)
     }
     rb_rpp_testing_in_job(true);
     if (!rb_rpp_trigger_knows_who_runs()) return;
-    void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
-    if (restart) restart();
+    restart_if_forked();
     do_what_is_requested();
 
     bool ticks_were_lost = rb_rpp_engine_regain();
@@ -304,6 +312,7 @@ void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
         return;
     }
     rb_rpp_engine_stop();
+    rb_rpp_labels_end_era();
     rb_rpp_sampler_leave_threads();
 }
 

@@ -17,6 +17,7 @@ struct rpp_label_set {
     rpp_label_set *source; /* a reference: its route is this set's too, also if it is known later; NULL: none */
     uint32_t hash;
     uint32_t count;
+    uint32_t era;
     rpp_label pairs[];
 };
 
@@ -99,6 +100,7 @@ static rpp_label_set *build(const rpp_label *pairs, size_t count, rpp_outcome *o
     atomic_init(&set->route, 0);
     set->outcome = rpp_outcome_retain(outcome);
     set->source = NULL;
+    set->era = 0;
     set->count = (uint32_t)count;
     set->hash = outcome ? rpp_hash_bytes(&outcome, sizeof outcome) : 0;
     char *to = (char *)&set->pairs[count];
@@ -218,6 +220,16 @@ void rpp_label_set_release(rpp_label_set *set)
         rpp_free(set);
         set = source;
     }
+}
+
+void rpp_label_set_begin_in(rpp_label_set *set, uint32_t era)
+{
+    set->era = era;
+}
+
+bool rpp_label_set_is_of(const rpp_label_set *set, uint32_t era)
+{
+    return set->era == era;
 }
 
 size_t rpp_label_set_count(const rpp_label_set *set)

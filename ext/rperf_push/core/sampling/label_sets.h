@@ -37,6 +37,9 @@ RPP_NODISCARD rpp_status rpp_label_set_merge(const rpp_label_set *base, const rp
                                              rpp_label_set **set);
 rpp_label_set *rpp_label_set_retain(rpp_label_set *set);
 void rpp_label_set_release(rpp_label_set *set);
+/* The era of sessions in which it was set: afterwards it says nothing. Before others see it. */
+void rpp_label_set_begin_in(rpp_label_set *set, uint32_t era);
+bool rpp_label_set_is_of(const rpp_label_set *set, uint32_t era);
 size_t rpp_label_set_count(const rpp_label_set *set);
 rpp_label rpp_label_set_at(const rpp_label_set *set, size_t index);
 /* The value of this key comes from what a client asked for. `none`: no route matched, so the value is sent as RPP_LABEL_NO_ROUTE.
