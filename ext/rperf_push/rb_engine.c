@@ -147,7 +147,8 @@ static void recover_timer(rb_rpp_thread *t, rb_rpp_timers_fate fate)
         return;
     }
     rb_rpp_timer_stop(t);
-    if (rb_rpp_is_sampling() && t->in_ruby && !t->ended) rb_rpp_timer_start(t); /* where there is a signal for it */
+    if (rb_rpp_is_sampling() && t->in_ruby && !t->ended)
+        rb_rpp_timer_start_when_it_runs(t); /* where there is a signal for it */
 }
 
 static void recover_timers(void)

@@ -424,7 +424,7 @@ static void set_listening(bool on, rb_rpp_thread *current)
     atomic_store(&ran, true);
     /* Last, because no tick follows one that comes while hooks are silent. */
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        if (t->in_ruby && !t->ended) rb_rpp_timer_start(t);
+        if (t->in_ruby && !t->ended) rb_rpp_timer_start_when_it_runs(t);
     }
 }
 

@@ -1,4 +1,4 @@
-/* rb_task.c - asks the kernel which threads there are, whether one sleeps, which signals it blocks, and its name. */
+/* rb_task.c - asks the kernel which threads there are, whether one sleeps, and its name. */
 #include "rb_task.h"
 
 #include <dirent.h>
@@ -36,14 +36,6 @@ bool rb_rpp_task_is_asleep(pid_t tid)
     read_task_file(tid, "stat", text, sizeof text);
     const char *name_end = strrchr(text, ')');
     return name_end && name_end[1] == ' ' && (name_end[2] == 'S' || name_end[2] == 'D');
-}
-
-bool rb_rpp_task_blocks(pid_t tid, int signal)
-{
-    char text[4096];
-    read_task_file(tid, "status", text, sizeof text);
-    const char *mask = strstr(text, "\nSigBlk:");
-    return mask && strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (signal - 1) & 1;
 }
 
 void rb_rpp_task_name(pid_t tid, char *name, size_t size)

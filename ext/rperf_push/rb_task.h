@@ -1,4 +1,4 @@
-/* rb_task.h - what the kernel says of threads: which there are, whether one sleeps, which signals it blocks, its name. Linux only: it is
+/* rb_task.h - what the kernel says of threads: which there are, whether one sleeps, its name. Linux only: it is
  * read from /proc.
  *
  * Functions return false, or nothing, if they cannot read the answer.
@@ -19,7 +19,6 @@
 
 /* True if the thread neither runs nor is ready to run. */
 bool rb_rpp_task_is_asleep(pid_t tid);
-bool rb_rpp_task_blocks(pid_t tid, int signal);
 /* Ruby names a thread after Thread#name, or else the place where it was created, cut to 15 bytes. Empty if it cannot be read. */
 void rb_rpp_task_name(pid_t tid, char *name, size_t size);
 /* All threads of the process but our own; how many they are, at most `most`. */

@@ -193,7 +193,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     t->in_ruby = t->interrupted = t->refused = t->in_job = false;
     atomic_store(&t->ended, false);
     atomic_store(&t->looked_at_ns, now_ns);
-    t->has_timer = t->ticking = false;
+    t->has_timer = t->ticking = t->waits = false;
     t->tid = 0;
     rpp_call_thread_begin(&t->calls, true, false, now_ns);
     add_to_living(t);

@@ -54,7 +54,7 @@ typedef struct rb_rpp_thread {
     bool has_timer;
     volatile bool in_job;  /* our job runs on this thread, and takes its owed tick at the end */
     volatile bool ticking; /* the timer is set, or waits (below) */
-    volatile bool waits;   /* a tick came while the thread did not run; the timer is set when it runs again */
+    volatile bool waits;   /* the timer is set, or created, when the thread runs again */
 } rb_rpp_thread;
 
 /* All ledgers use the same rules. */

@@ -15,7 +15,6 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/stats.h"
-#include "rb_task.h"
 #include "rb_testing.h"
 #include "rb_walk.h"
 
@@ -179,24 +178,19 @@ static void say_once(const char *what, const char *why)
     said = true;
 }
 
-static bool blocks(const rb_rpp_thread *t, int number)
-{
-    sigset_t mask;
-    if (t->thread != rb_thread_current()) return rb_rpp_task_blocks(t->tid, number);
-    return pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, number) == 1;
-}
-
 /* A thread inherits the mask of its creator. The mask belongs to the program: this reads it and does not change it. A tick does
  * nothing where faults are blocked. */
-static const char *blocked_in(const rb_rpp_thread *t, const timer_signal *used)
+static const char *blocked_here(const timer_signal *used)
 {
-    if (blocks(t, used->number)) return used->name;
-    return blocks(t, SIGSEGV) || blocks(t, SIGBUS) ? "SIGSEGV or SIGBUS" : NULL;
+    sigset_t mask;
+    if (pthread_sigmask(SIG_BLOCK, NULL, &mask) != 0) return NULL;
+    if (sigismember(&mask, used->number)) return used->name;
+    return sigismember(&mask, SIGSEGV) || sigismember(&mask, SIGBUS) ? "SIGSEGV or SIGBUS" : NULL;
 }
 
 static bool create(rb_rpp_thread *t, const timer_signal *used)
 {
-    const char *blocked = blocked_in(t, used);
+    const char *blocked = blocked_here(used);
     if (blocked) {
         say_once(blocked, " is blocked");
         return false;
@@ -217,9 +211,19 @@ static bool create(rb_rpp_thread *t, const timer_signal *used)
 void rb_rpp_timer_start(rb_rpp_thread *t)
 {
     const timer_signal *used = atomic_load(&in_use);
-    if (!used || !t->ledger.has_cpu_clock || !t->tid || (t->has_timer && t->ticking && !t->waits)) return;
+    bool ticks = t->has_timer && t->ticking && !t->waits;
+    t->waits = false;
+    if (!used || !t->ledger.has_cpu_clock || !t->tid || ticks) return;
     if (!t->has_timer && !create(t, used)) return;
     rb_rpp_timer_go_on(t);
+}
+
+void rb_rpp_timer_start_when_it_runs(rb_rpp_thread *t)
+{
+    if (t->thread == rb_thread_current())
+        rb_rpp_timer_start(t);
+    else if (!t->has_timer || !t->ticking)
+        rb_rpp_timer_wait(t);
 }
 
 void rb_rpp_timer_set_again(rb_rpp_thread *t)
@@ -229,6 +233,7 @@ void rb_rpp_timer_set_again(rb_rpp_thread *t)
 
 void rb_rpp_timer_stop(rb_rpp_thread *t)
 {
+    t->waits = false;
     if (!t->has_timer) return;
     t->has_timer = false;
     timer_delete(t->timer);
@@ -278,6 +283,8 @@ void rb_rpp_timers_stop(void) {}
 void rb_rpp_timers_forget_after_fork(void) {}
 
 void rb_rpp_timer_start(rb_rpp_thread *t) {}
+
+void rb_rpp_timer_start_when_it_runs(rb_rpp_thread *t) {}
 
 void rb_rpp_timer_set_again(rb_rpp_thread *t) {}
 

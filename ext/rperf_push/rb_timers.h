@@ -37,8 +37,12 @@ typedef enum rb_rpp_timers_fate {
 rb_rpp_timers_fate rb_rpp_timers_recover(void);
 void rb_rpp_timers_forget_after_fork(void);
 
-/* Starts the timer if it is not running. Does nothing with engine safepoint. A thread without a timer gets the collector's ticks. */
+/* On the thread itself: starts the timer if it is not running. Does nothing with engine safepoint. A thread without a timer gets the
+ * collector's ticks. */
 void rb_rpp_timer_start(rb_rpp_thread *thread);
+/* The same for any thread, when it runs next; the calling thread runs now. A thread that sleeps needs no timer, and only the thread itself
+ * knows without a look into /proc which signals it blocks. */
+void rb_rpp_timer_start_when_it_runs(rb_rpp_thread *thread);
 /* Sets the timer again, because its tick may be lost. */
 void rb_rpp_timer_set_again(rb_rpp_thread *thread);
 void rb_rpp_timer_stop(rb_rpp_thread *thread);
@@ -53,7 +57,7 @@ void rb_rpp_timer_go_on_after_tick(rb_rpp_thread *thread);
 void rb_rpp_timer_wait(rb_rpp_thread *thread);
 static inline void rb_rpp_timer_catch_up(rb_rpp_thread *thread)
 {
-    if (thread->waits) rb_rpp_timer_go_on(thread);
+    if (thread->waits) rb_rpp_timer_start(thread);
 }
 
 #endif
