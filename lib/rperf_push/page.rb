@@ -40,9 +40,10 @@ module RperfPush
     # @param state [String, nil] what an address without a state shows, as it stands behind the #
     # @param live [Hash, nil] how often the page asks for `updates`
     # @param max_bytes [Integer, nil] how much of a file the page reads, uncompressed
-    def manifest(title, entries, state: nil, source: false, live: nil, max_bytes: nil)
+    # @param takes [Boolean, nil] the page has a button that takes a snapshot
+    def manifest(title, entries, state: nil, source: false, live: nil, max_bytes: nil, takes: nil)
       files = entries.each_with_index.map { |entry, index| { name: entry.name, url: "files/#{index}", side: entry.side }.compact }
-      { title:, files:, state:, source:, live:, max_bytes: }.compact
+      { title:, files:, state:, source:, live:, max_bytes:, takes: }.compact
     end
 
     # All in one file, which asks nobody for anything. Data is Base64: nothing in it can be read as HTML.

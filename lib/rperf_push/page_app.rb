@@ -21,13 +21,15 @@ module RperfPush
     # @param source [NamedSources, nil] the source files that may be read; nil: none
     # @param live [Hash, nil] `feed`: a LiveFeed, `interval_ms`, how often it is asked, and `trace`, whether it is of calls
     # @param max_bytes [Integer, nil] of a file, uncompressed; nil: what the page reads by itself
-    def initialize(title, entries, state: nil, source: nil, live: nil, max_bytes: nil)
+    # @param takes [Boolean] the page may ask for a snapshot with a POST to `snapshot`
+    def initialize(title, entries, state: nil, source: nil, live: nil, max_bytes: nil, takes: false)
       @title = title
       @entries = entries
       @state = state
       @source = source
       @live = live
       @max_bytes = max_bytes
+      @takes = takes
     end
 
     def call(env)
@@ -84,7 +86,7 @@ module RperfPush
 
     def manifest
       live = @live&.slice(:interval_ms, :trace)
-      Page.manifest(@title, @entries.call, state: @state, source: !@source.nil?, live:, max_bytes: @max_bytes)
+      Page.manifest(@title, @entries.call, state: @state, source: !@source.nil?, live:, max_bytes: @max_bytes, takes: @takes || nil)
     end
 
     def answer(status, type, body) = [status, { **HEADERS, "content-type" => type, "content-length" => body.bytesize.to_s }, [body]]

@@ -9,6 +9,7 @@ require_relative "page_app"
 require_relative "side_session"
 require_relative "viewer_cluster"
 require_relative "viewer_snapshots"
+require_relative "viewer_timer"
 
 module RperfPush
   # The page inside an application: profiles of this process, and of all workers of its cluster, as snapshots that it keeps. Rack
@@ -17,9 +18,10 @@ module RperfPush
   #   use RperfPush::Viewer, allow: ->(env) { env["warden"].user&.admin? }
   #   mount RperfPush::Viewer.new(nil, path: "", allow: ->(_) { true }), at: "/rperf-push"   # inside of what authenticates
   #
-  #   RperfPush::Viewer.instance.take_snapshot!
+  #   RperfPush::Viewer.instance.take_snapshot!   # or `every: 300`, or the page's button
   class Viewer
     FREQUENCY = 99
+    ASKED = "HTTP_X_RPERF_PUSH" # a page of another site can not send such a header
     CLOSED = "RperfPush::Viewer shows nothing here until it is given allow: ->(env) { ... }, which is true for those who may look: " \
              "see docs/viewer.md\n"
 
@@ -31,16 +33,16 @@ module RperfPush
     # @param path [String] below which the page is; "" when it is mounted
     # @param max_snapshots [Integer] the oldest goes
     # @param allow [#call, nil] with Rack's env: who may look; nil: requests of this machine, in development and test
-    def initialize(app, path: "/rperf-push", max_snapshots: 24, allow: nil)
-      raise ArgumentError, "path must begin with / and not end with it, got #{path.inspect}" unless path.match?(%r{\A(?:/[^/?#]+)*\z})
-      raise ArgumentError, "max_snapshots must be positive, got #{max_snapshots.inspect}" unless max_snapshots.positive?
-
+    # @param every [Numeric, nil] seconds after which a snapshot is taken, again and again; nil: only when it is asked for
+    def initialize(app, path: "/rperf-push", max_snapshots: 24, allow: nil, every: nil)
+      check(path, max_snapshots)
       @app = app
       @path = path
       @allow = allow
       @snapshots = ViewerSnapshots.new(max_snapshots)
       @lock = Monitor.new
-      @page = PageApp.new("rperf-push", -> { @snapshots.entries })
+      @timer = (ViewerTimer.new(every) { @snapshots.unless_newer(every / 2.0) { take_snapshot! } } if every)
+      @page = PageApp.new("rperf-push", -> { @snapshots.entries }, takes: true)
       self.class.instance&.stop
       self.class.instance = self
       profile
@@ -51,6 +53,8 @@ module RperfPush
       return @app ? @app.call(env) : text(404, "not here\n") unless rest
       return text(403, CLOSED) unless @allow || LocalDevelopment.request?(env)
       return text(403, "not for you\n") unless @allow.nil? || @allow.call(env)
+
+      return taken(env) if rest == "/snapshot" && env["REQUEST_METHOD"] == "POST"
 
       @page.call(env.merge("SCRIPT_NAME" => "#{env["SCRIPT_NAME"]}#{@path}", "PATH_INFO" => rest))
     end
@@ -70,6 +74,7 @@ module RperfPush
     #
     # @return [void]
     def stop
+      @timer&.stop
       Native.offer(0, nil) if @cluster
       @lock.synchronize { @session&.stop }
       @session = @cluster = nil
@@ -107,10 +112,16 @@ module RperfPush
 
     private
 
+    def check(path, max_snapshots)
+      raise ArgumentError, "path must begin with / and not end with it, got #{path.inspect}" unless path.match?(%r{\A(?:/[^/?#]+)*\z})
+      raise ArgumentError, "max_snapshots must be positive, got #{max_snapshots.inspect}" unless max_snapshots.positive?
+    end
+
     # A viewer is no reason for an application not to boot.
     def profile
       @session = Native.deferred? ? DeferredSession.new : SideSession.new(frequency: FREQUENCY)
       join_cluster
+      @timer&.start
     rescue StandardError => e
       $stderr.puts "[rperf-push] the viewer does not profile: #{e.message}"
     end
@@ -129,6 +140,15 @@ module RperfPush
       parts.each { |pid, data| merge.add(data, process: pid, labels: { "%pid": pid.to_s }) }
       merge.data
     end
+
+    # What the page's button asks for. The browser of one who may look must not do it for another site's page.
+    def taken(env)
+      return text(403, "only the viewer's own page may ask for a snapshot\n") unless own_page?(env)
+
+      take_snapshot! ? text(200, "taken\n") : text(409, "nothing was sampled since the last snapshot\n")
+    end
+
+    def own_page?(env) = env[ASKED] == "snapshot" && ["same-origin", nil].include?(env["HTTP_SEC_FETCH_SITE"])
 
     def silent(count) = ("(#{count} #{count == 1 ? "process" : "processes"} did not answer)" if count.positive?)
 

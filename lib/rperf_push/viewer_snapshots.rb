@@ -65,6 +65,19 @@ module RperfPush
       add_entry(name, bytes)
     end
 
+    # Runs the block, unless another process of the cluster does so now, or there is a snapshot that is not so old.
+    #
+    # @param seconds [Numeric]
+    def unless_newer(seconds)
+      return yield unless @folder
+
+      File.open("#{@folder}/lock", File::RDWR | File::CREAT, 0o600) do |lock|
+        yield if lock.flock(File::LOCK_EX | File::LOCK_NB) && time_of(files.last) < Time.now - seconds
+      ensure
+        lock.flock(File::LOCK_UN) # a child that was forked meanwhile has the same open file
+      end
+    end
+
     # @return [Array<Page::Entry>] the oldest first
     def entries
       return @lock.synchronize { @kept.dup } unless @folder
@@ -92,6 +105,9 @@ module RperfPush
       AtomicFile.write("#{@folder}/#{number}@#{Process.pid}@#{name}.json.gz", bytes)
       FileUtils.rm_f(files[0...-@most])
     end
+
+    # @param path [String, nil]
+    def time_of(path) = Time.at(0, path ? File.basename(path).to_i : 0, :nanosecond)
 
     def files = Dir.glob("#{@folder}/*.json.gz")
   end

@@ -4,6 +4,7 @@ require "rack/mock"
 require "rperf_push/viewer"
 require_relative "../support/bookshop"
 require_relative "../support/chromium"
+require_relative "../support/held_port"
 
 RSpec.describe "RperfPush::Viewer" do
   work = <<~RUBY
@@ -169,6 +170,65 @@ RSpec.describe "RperfPush::Viewer" do
       viewer = RperfPush::Viewer.new(app, allow: ->(env) { env["user"] == "admin" })
       expect(%w[admin guest].map { |user| get(viewer, "/rperf-push/", "user" => user, "REMOTE_ADDR" => "203.0.113.9").status }).to eq([200, 403])
     end
+  end
+
+  describe "without snapshots" do
+    app = <<~RUBY
+      require "rperf_push/viewer"
+      def burn = (till = now + 0.3).then { nil while now < till }
+      def now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+      viewer = RperfPush::Viewer.new(nil, path: "/profiles", allow: ->(_) { true })
+      run(->(env) { env["PATH_INFO"] == "/work" ? burn.then { [200, {}, ["done"]] } : viewer.call(env) })
+    RUBY
+
+    define_method(:serve) do |&block|
+      port = HeldPort.new
+      File.write("#{tmpdir}/config.ru", app)
+      pid = Process.spawn({ "RUBYLIB" => RubyProgram::LIB }, RbConfig.ruby, "-S", "puma", "-b", "tcp://127.0.0.1:#{port}", chdir: tmpdir, %i[out err] => "#{tmpdir}/log")
+      url = "http://127.0.0.1:#{port}"
+      wait_until("the server") { Net::HTTP.get(URI("#{url}/work")) == "done" rescue nil }
+      block.call(url)
+    ensure
+      pid && Process.kill(:KILL, pid) && Process.wait(pid)
+    end
+
+    it "says so, and has a button that takes one" do
+      browser = Chromium.new
+      serve do |url|
+        browser.show("#{url}/profiles", value: "wall")
+        expect(browser.text("main")).to start_with("No snapshot yet.")
+        browser.click("#take")
+        browser.until_true("what was done until then") { browser.boxes.keys.any? { |name| name.include?("burn") } }
+      end
+    ensure
+      browser&.quit
+    end
+
+    it "takes none for the page of another site, nor for a form" do
+      serve do |url|
+        ask = lambda do |headers|
+          Net::HTTP.post(URI("#{url}/profiles/snapshot"), "", headers).code
+        end
+        asked = { "x-rperf-push" => "snapshot" }
+        expect([ask.({}), ask.(asked.merge("sec-fetch-site" => "cross-site")), ask.(asked.merge("sec-fetch-site" => "same-site"))]).to eq(%w[403 403 403])
+        expect(JSON.parse(Net::HTTP.get(URI("#{url}/profiles/profiles.json")))).to include("files" => [], "takes" => true)
+        expect(ask.(asked)).to eq("200")
+        expect(JSON.parse(Net::HTTP.get(URI("#{url}/profiles/profiles.json")))["files"].size).to eq(1)
+      end
+    end
+  end
+
+  it "takes snapshots regularly, also in a forked child, until it is stopped" do
+    out = answers(<<~RUBY)
+      #{work.sub("Viewer.new(nil, ", "Viewer.new(nil, every: 0.2, ")}
+      burn("a") until parts(viewer).flatten.include?("a")
+      Process.wait(fork { burn("child") until parts(viewer).flatten.include?("child"); puts "child"; $stdout.flush; exit!(0) })
+      viewer.stop
+      sleep 0.1 until Thread.list.none? { |thread| thread.name == "rperf-push viewer" }
+      puts "stopped"
+    RUBY
+    expect(out).to eq("child\nstopped\n")
+    expect { RperfPush::Viewer.new(nil, every: 0) }.to raise_error(ArgumentError, "every must be a positive number of seconds, got 0")
   end
 
   it "is seen in a Rails application by those whom its routes let in" do

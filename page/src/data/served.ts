@@ -5,6 +5,12 @@ function ask(path: string): Promise<Response> {
   return fetch((document.body.dataset.root ?? "") + path);
 }
 
+/** Has the application keep what it has sampled. @returns why it did not; null: it did */
+export async function takeSnapshot(): Promise<string | null> {
+  const answer = await fetch(`${document.body.dataset.root ?? ""}snapshot`, { method: "POST", headers: { "x-rperf-push": "snapshot" } });
+  return answer.ok ? null : `No snapshot was taken: ${(await answer.text()).trim() || answer.status}`;
+}
+
 /** The page goes away. */
 export function leave(): void {
   void fetch(`${document.body.dataset.root ?? ""}gone`, { keepalive: true }).catch(() => {});

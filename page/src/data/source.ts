@@ -18,6 +18,7 @@ export interface Manifest {
   state?: string; // what an address without a state shows
   source?: boolean; // source lines can be asked for
   max_bytes?: number; // of a file, uncompressed, that are read
+  takes?: boolean; // snapshots can be asked for
   live?: LiveManifest; // it grows: updates can be asked for
 }
 
