@@ -1,4 +1,5 @@
 import type { Profile } from "./data/profile";
+import { takeSnapshot } from "./data/served";
 import { droppedSource, type Source } from "./data/source";
 import { Model } from "./model";
 import { CLEARED, Controls } from "./parts/controls";
@@ -6,6 +7,7 @@ import { aboutLine } from "./parts/about";
 import { comparedLine } from "./parts/compared";
 import { doingLine } from "./parts/doing_bar";
 import { h, isShortcut } from "./parts/dom";
+import { keysDialog } from "./parts/keys";
 import { LiveBar } from "./parts/live_bar";
 import { VIEWS, Store, type State, type View } from "./parts/state";
 import { Steps } from "./parts/steps";
@@ -26,8 +28,6 @@ const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
 const TITLES: Record<View, string> = {
   flame: "Flame graph", table: "Top", callers: "Callers", tree: "Tree", tags: "Tags", timeline: "Timeline", source: "Source",
 };
-const KEYS = "Keys: 1 to 7 views, / search, i icicle, d light or dark, arrows move, Enter zooms or opens, Escape zooms out, + and - in the overview narrow and widen what is seen, comma and full stop: the snapshot before, the next, ? this";
-const LIVE_KEYS = "; p pause or go on, x clear";
 const THEMES: Record<State["theme"], State["theme"]> = { "": "dark", dark: "light", light: "" };
 
 /** The page: the filters, the views, and the line that says what is under the mouse. */
@@ -38,7 +38,10 @@ export class App {
   private readonly controls = h("div", {});
   private readonly about = h("div", { id: "about", role: "group", "aria-label": "About the profile" });
   private readonly did = h("div", { id: "did" });
-  private readonly panel = h("main", { id: "panel", role: "tabpanel" });
+  private readonly panel = h("div", { id: "panel", role: "tabpanel" });
+  private readonly main = h("main", {}, this.panel);
+  private readonly keys = keysDialog();
+  private readonly take = h("button", { id: "take", hidden: true, onclick: () => void this.takeSnapshot() }, "Take a snapshot");
   private readonly status = h("div", { class: "status", role: "status" });
   private readonly problems = h("div", { class: "problems", role: "alert" });
   private model: Model | null = null;
@@ -46,18 +49,21 @@ export class App {
   private steps: Steps | null = null;
   private bar: LiveBar | null = null;
   private waiting: Promise<void> | null = null; // for a call tree
+  private rested = ""; // what the line says while the pointer is nowhere
   private held = false; // a pointer is down: what it is over must not be drawn anew
-  private readonly place: Place = { opened: new Set(), here: "", box: { path: [] } };
+  private readonly place: Place = { opened: new Set(), here: "", box: { path: [] }, whole: new Set() };
 
   constructor(private source: Source) {
     this.store = new Store(source.manifest.state ?? "", () => this.draw());
     this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, VIEWS.map((view) => this.tab(view)));
     const chooser = h("input", { type: "file", multiple: true, hidden: true, onchange: () => void this.open([...(chooser.files ?? [])]) });
     document.body.append(
-      h("header", {}, this.title, h("button", { onclick: () => chooser.click() }, "Open files"), chooser,
+      h("button", { class: "skip", onclick: () => this.toPanel() }, "Skip to the graph or table"),
+      h("header", {}, this.title, this.take, h("button", { onclick: () => chooser.click() }, "Open files"), chooser,
         h("button", { id: "icicle", title: "Flame or icicle (i)", onclick: () => this.turn() }, "Upside down"),
-        h("button", { id: "theme", title: "Light or dark (d)", onclick: () => this.dye() }, "Light or dark")),
-      this.about, this.tabs, this.controls, this.problems, this.did, this.panel, this.status);
+        h("button", { id: "theme", title: "Light or dark (d)", onclick: () => this.dye() }, "Light or dark"),
+        h("button", { id: "help", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.keys.showModal() }, "?")),
+      this.about, this.tabs, this.controls, this.problems, this.did, this.main, this.status, this.keys);
     addEventListener("keydown", (event) => this.key(event));
     addEventListener("resize", () => this.draw());
     addEventListener("pointerdown", () => (this.held = true), { capture: true });
@@ -81,6 +87,7 @@ export class App {
     this.bar?.element.remove();
     this.bar = this.source.live ? new LiveBar(this.source.live, this.store) : null;
     if (this.bar) this.tabs.before(this.bar.element);
+    this.take.hidden = !this.source.manifest.takes;
     this.panel.replaceChildren(h("p", {}, this.expected()));
     const { source } = this;
     const ours = <Told, Answer>(tell: (told: Told) => Answer) => (told: Told) => (source === this.source ? tell(told) : undefined); // another may have been opened
@@ -93,7 +100,17 @@ export class App {
 
   private expected(): string {
     if (this.source.live) return "Waiting for what the processes do …";
+    if (this.source.manifest.takes && this.source.manifest.files.length === 0) return "No snapshot yet. The application is profiled: take a snapshot to see what it did until now.";
     return this.source.manifest.files.length === 0 ? "Drop profiles here: pprof, JSON, collapsed stacks." : "Reading …";
+  }
+
+  private async takeSnapshot(): Promise<void> {
+    this.take.disabled = true;
+    this.problems.replaceChildren();
+    const failed = await takeSnapshot().catch((error: unknown) => `No snapshot was taken: ${String(error)}`);
+    if (failed === null) return location.reload();
+    this.take.disabled = false;
+    this.problems.append(h("p", {}, failed));
   }
 
   private async open(files: File[]): Promise<void> {
@@ -102,10 +119,10 @@ export class App {
     this.source = droppedSource(files);
     this.model = this.filters = this.steps = this.waiting = null;
     Minimap.forget();
-    this.panel.ariaBusy = null; // nobody answers any more
+    this.main.ariaBusy = null; // nobody answers any more
     this.status.textContent = "";
     for (const one of [this.about, this.controls, this.did]) one.replaceChildren();
-    this.store.set({ ...CLEARED, method: "", compare: "", base: "", target: "", value: "" });
+    this.store.set({ ...CLEARED, method: "", compare: "", base: "", target: "", value: "" }, false);
     await this.start();
   }
 
@@ -117,7 +134,7 @@ export class App {
       else if (this.source.manifest.files.length > 0) this.panel.replaceChildren(h("p", {}, "Nothing to show. Drop profiles here: pprof, JSON, collapsed stacks."));
     } else if (this.model?.profile === profile) {
       this.model.refresh();
-      if (!this.held && !this.choosing()) this.draw(true);
+      if (!this.held && !this.busy()) this.draw(true);
     } else {
       this.model = new Model(profile, this.source.live, this.source.trees);
       this.filters = new Controls(this.model, this.store);
@@ -129,12 +146,20 @@ export class App {
     while (this.waiting) await this.waiting;
   }
 
-  /** A list in the panel has the focus: it may be open. */
-  private choosing(): boolean {
-    return document.activeElement instanceof HTMLSelectElement && this.panel.contains(document.activeElement);
+  /** Something in the panel is in use that a new drawing would end: a list that has the focus, an open menu, text that is selected. */
+  private busy(): boolean {
+    const selection = getSelection();
+    return (document.activeElement instanceof HTMLSelectElement && this.panel.contains(document.activeElement)) || this.panel.querySelector(".menu-holder[open]") !== null ||
+      (selection !== null && !selection.isCollapsed && this.panel.contains(selection.anchorNode));
   }
 
-  /** @param again with more of the same: what was open stays so, and nothing is said */
+  private toPanel(): void {
+    const inside = this.panel.querySelector<HTMLElement>(".flame") ?? this.panel.querySelector<HTMLElement>("[tabindex='0'], button, select");
+    inside?.focus();
+    inside?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param again with more of the same: what was open stays so, and nothing is read out */
   private draw(again = false): void {
     const { state } = this.store;
     document.documentElement.dataset.theme = state.theme;
@@ -149,9 +174,14 @@ export class App {
     this.steps?.update();
     if (this.waits(again)) return;
     let quiet = again;
+    const rests = this.status.textContent === this.rested;
     const say = (text: string) => {
-      if (!quiet) this.status.textContent = text;
+      if (quiet && !rests) return; // it is about what is under the pointer
+      this.status.ariaLive = again && quiet ? "off" : "polite";
+      this.status.textContent = text;
+      if (drawing) this.rested = text;
     };
+    let drawing = true;
     say("");
     const did = this.model.threadsDid(state);
     const compared = this.model.compares(state) && comparedLine(this.model.callTree(state), this.model.type(state).name, this.model.type(state).unit);
@@ -160,7 +190,7 @@ export class App {
     const scrolled = again ? scrolledBy(this.panel, state.icicle) : null;
     this.panel.replaceChildren(DRAW[state.view]({ model: this.model, state, store: this.store, source: this.source, width: this.panel.clientWidth, place: this.place, say }));
     if (state.view === "flame") fitIn(this.panel, state.icicle, scrolled);
-    quiet = false;
+    quiet = drawing = false;
     this.panel.setAttribute("aria-label", TITLES[state.view]);
     if (focused) this.panel.querySelector<HTMLElement>(focused)?.focus();
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
@@ -171,12 +201,12 @@ export class App {
     if (this.waiting) return true;
     const preparing = this.model!.prepare(this.store.state);
     if (!preparing) return false;
-    this.panel.ariaBusy = "true";
+    this.main.ariaBusy = "true";
     this.status.textContent = "Adding up …";
     const waiting = preparing.catch((error: unknown) => void this.problems.append(h("p", {}, String(error)))).then(() => {
       if (this.waiting !== waiting) return; // another file was opened
       this.waiting = null;
-      this.panel.ariaBusy = null;
+      this.main.ariaBusy = null;
       this.draw(again);
     });
     this.waiting = waiting;
@@ -193,14 +223,15 @@ export class App {
   }
 
   private turn(): void {
-    this.store.set({ icicle: !this.store.state.icicle });
+    this.store.set({ icicle: !this.store.state.icicle }, false);
   }
 
   private dye(): void {
-    this.store.set({ theme: THEMES[this.store.state.theme] });
+    this.store.set({ theme: THEMES[this.store.state.theme] }, false);
   }
 
   private key(event: KeyboardEvent): void {
+    if (this.keys.open) return;
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
     if (isShortcut(event) || (typing && event.key !== "Escape")) return;
     const view = VIEWS[Number(event.key) - 1];
@@ -211,7 +242,7 @@ export class App {
     else if (event.key === "," || event.key === ".") this.steps?.move(event.key === "." ? 1 : -1);
     else if (event.key === "p" && this.bar) this.bar.turn();
     else if (event.key === "x" && this.bar) this.bar.clear();
-    else if (event.key === "?") this.status.textContent = KEYS + (this.bar ? LIVE_KEYS : "");
+    else if (event.key === "?") this.keys.showModal();
     else if (event.key === "Escape" && typing) (event.target as HTMLElement).blur();
     else return;
     event.preventDefault();

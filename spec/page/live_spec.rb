@@ -156,6 +156,30 @@ RSpec.describe "rperf-push live" do
     end
   end
 
+  it "says the total of now, and leaves what is selected or marked by keys as it is" do
+    program = working
+    live(program.pid.to_s) do |url|
+      browser.show(url, value: "wall")
+      browser.until_true("a box") { browser.boxes.keys.any? { |name| name.include?("Worker") } }
+      before = browser.text(".status")
+      expect(before).to match(/ of wall in all/)
+      browser.until_true("another total") { browser.text(".status") != before }
+
+      browser.run("document.querySelector('.flame').focus()")
+      browser.press(:up)
+      marked = browser.until_true("a marked box") { browser.run("document.querySelector('.frame.here')?.getAttribute('name')") }
+      drawn = -> { browser.run("Number(document.body.dataset.drawn)") }
+      drawn.call.then { |at| browser.until_true("two drawings") { drawn.call > at + 1 } }
+      expect(browser.run("document.querySelector('.frame.here').getAttribute('name')")).to eq(marked)
+
+      browser.run("getSelection().selectAllChildren(document.querySelector('main .legend'))")
+      drawn.call.then { |at| sleep(1) && expect(drawn.call).to(be_within(1).of(at)) } # ten updates
+      expect(browser.run("getSelection().toString()")).not_to eq("")
+      browser.run("getSelection().removeAllRanges()")
+      drawn.call.then { |at| browser.until_true("it to go on") { drawn.call > at } }
+    end
+  end
+
   it "shows the processes of a service as one, also those that come later, and what was when one has ended" do
     first = working(service: "shop")
     working(service: "another")

@@ -55,6 +55,7 @@ RSpec.describe "rperf-push live --trace" do
     live("--no-c-methods", program.pid.to_s) do |url|
       browser.show(url, view: "table", value: "calls")
       until_traced(program)
+      expect(browser.text(".warning")).to include("slows the processes down", "as long as this page is open")
       told(program, "scan 700")
       browser.until_true("the first calls") { calls["Till#beep"]&.first == 700 }
       expect(calls.fetch("Till#scan").first).to eq(1)

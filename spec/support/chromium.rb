@@ -28,6 +28,7 @@ class Chromium
   def press(*keys) = @browser.keyboard.type(*keys)
   def choose(path) = @browser.at_css("input[type=file]").select_file(path)
   def cookie(name, value, domain) = @browser.cookies.set(name:, value:, domain:)
+  def resize(width, height) = @browser.resize(width:, height:)
   def screenshot(path) = @browser.screenshot(path:)
   def collect_garbage = @browser.page.command("HeapProfiler.collectGarbage")
   def pid = @browser.process.pid

@@ -8,6 +8,8 @@ import { rangeChoices } from "./steps";
 
 const MOST_BOXES = 300; // of a label
 
+const WIDE = "(min-width: 701px)"; // on a phone filters would leave no room for the graph
+
 type Text = "search" | "focus" | "ignore" | "tagfocus";
 const TEXTS: [Text, string][] = [
   ["search", "Marks frames with this name (a regex). Key: /"],
@@ -21,10 +23,12 @@ export class Controls {
   readonly element: HTMLElement;
   private readonly inputs = new Map<Text, HTMLInputElement>();
   private readonly rest = h("span", { class: "rest" });
+  private readonly summary = h("summary", {});
 
   constructor(private readonly model: Model, private readonly store: Store) {
-    const fields = TEXTS.map(([name, title]) => this.text(name, title));
-    this.element = h("div", { class: "controls", role: "search", "aria-label": "Filters" }, fields, this.menus(), this.rest);
+    const [search, ...fields] = TEXTS.map(([name, title]) => this.text(name, title));
+    const filters = h("details", { class: "filters", open: matchMedia(WIDE).matches }, this.summary, h("div", { class: "within" }, fields, this.menus(), this.rest));
+    this.element = h("div", { class: "controls", role: "search", "aria-label": "Filters" }, search, filters);
     this.update();
   }
 
@@ -35,6 +39,8 @@ export class Controls {
       if (document.activeElement !== input) input.value = state[name];
       input.setAttribute("aria-invalid", String(input.value !== "" && pattern(input.value) === null));
     }
+    const used = this.used({ ...state, search: "", zoom: [], span: "" }); // those are seen without opening it
+    this.summary.textContent = used > 0 ? `Filters (${used})` : "Filters";
     if (!again || !this.rest.contains(document.activeElement)) replaceContent(this.rest, this.choices(state));
   }
 
@@ -44,7 +50,8 @@ export class Controls {
 
   private text(name: Text, title: string): HTMLElement {
     const apply = () => {
-      this.store.set({ [name]: input.value } as Partial<State>);
+      const typing = name === "search" && this.store.state.search !== ""; // one step, not one for each letter
+      this.store.set({ [name]: input.value } as Partial<State>, !typing);
       this.update();
     };
     const input = h("input", { type: "search", id: name, placeholder: name, title, "aria-label": name, spellcheck: "false", onchange: apply,
@@ -81,12 +88,12 @@ export class Controls {
         onclick: () => store.set({ only: state.only.filter((other) => other !== one) }, true) }, `only ${(pair(one) ?? [one]).join(" ")} ✕`)),
       checkbox("application only", state.application, (application) => store.set({ application, zoom: [] })),
       ...this.comparison(state),
-      this.used(state) && h("button", { name: "clear", onclick: () => store.set(CLEARED, true) }, "Clear filters"),
+      this.used(state) > 0 && h("button", { name: "clear", onclick: () => store.set(CLEARED, true) }, "Clear filters"),
     ].filter((one): one is HTMLElement => one instanceof Node);
   }
 
-  private used(state: State): boolean {
-    return Object.entries(CLEARED).some(([name, value]) => String(state[name as keyof State]) !== String(value));
+  private used(state: State): number {
+    return Object.entries(CLEARED).filter(([name, value]) => String(state[name as keyof State]) !== String(value)).length;
   }
 
   private comparison(state: State): HTMLElement[] {

@@ -21,7 +21,9 @@ export class LiveBar {
     const totals = select("Totals", TOTALS, store.state.last, (last) => store.set({ last, range: "" }));
     const threads = h("table", { id: "threads" }, h("caption", {}, live.isTrace ? "Threads, and where each is" : "Threads, and where each was for the most of its last update"),
       h("thead", {}, h("tr", {}, ["Process", "Thread", "State", "Where"].map((text) => h("th", { scope: "col" }, text)))), this.body);
-    this.element = h("div", { class: "live" }, h("div", { class: "above" }, this.pause, clear, totals, this.said),
+    const warning = live.isTrace && h("p", { class: "warning" },
+      "Every call is traced: this slows the processes down several times, for as long as this page is open, also while it is paused.");
+    this.element = h("div", { class: "live" }, warning, h("div", { class: "above" }, this.pause, clear, totals, this.said),
       h("details", { open: true }, h("summary", {}, "Threads"), h("div", { class: "threads" }, threads)));
   }
 
@@ -38,7 +40,7 @@ export class LiveBar {
   update(model: Model | null): void {
     const lost = this.live.lost > 0 ? [`${this.live.lost} updates were missed`] : [];
     const verb = this.live.isTrace ? "traced" : "recorded";
-    this.said.textContent = [...this.live.processes.map((process) => processText(process, verb)), ...lost].join("; ");
+    setText(this.said, [...this.live.processes.map((process) => processText(process, verb)), ...lost].join("; "));
     const positions = model ? this.live.positions().sort(inOrder) : [];
     const keys = new Set(positions.map(keyOf));
     for (const [key, row] of this.rows) {
@@ -50,8 +52,8 @@ export class LiveBar {
     positions.forEach((position, index) => {
       const row = this.rowOf(position);
       if (this.body.rows[index] !== row) this.body.insertBefore(row, this.body.rows[index] ?? null);
-      row.cells[2].textContent = position.state;
-      row.cells[3].textContent = model ? where(model, position.sample) : "";
+      setText(row.cells[2], position.state);
+      setText(row.cells[3], model ? where(model, position.sample) : "");
     });
   }
 
@@ -67,6 +69,11 @@ export class LiveBar {
     }
     return row;
   }
+}
+
+/** What stays the same stays selected. */
+function setText(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 function keyOf({ pid, thread }: Position): string {

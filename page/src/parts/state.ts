@@ -95,7 +95,7 @@ export class Store {
   }
 
   /** Another tree is seen in all its width. @param step whether "back" comes back to what was shown before */
-  set(change: Partial<State>, step = false): void {
+  set(change: Partial<State>, step = true): void {
     const before = toAddress(this.state);
     const next = { ...this.state, ...change };
     const reshaped = SHAPES.some((name) => String(next[name]) !== String(this.state[name]));

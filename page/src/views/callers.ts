@@ -40,7 +40,7 @@ interface Neighbour {
 }
 
 /** One step above or below the function, and what ends there: together all that the function has, and more where it calls itself. */
-function neighbours(caption: string, end: string, found: readonly Near[], row: Row, { model, state, store }: Shown): HTMLElement {
+function neighbours(caption: string, end: string, found: readonly Near[], row: Row, { model, state, store, place }: Shown): HTMLElement {
   const { unit } = model.type(state);
   const tree = model.callTree(state);
   const near = found.map(({ group: id, total, base }): Neighbour => {
@@ -54,7 +54,7 @@ function neighbours(caption: string, end: string, found: readonly Near[], row: R
   ];
   if (tree.baseTotal) columns.splice(1, 0, { key: "change", title: "Change", value: ({ amount, base }) => amount - base, text: ({ amount, base }) => change(amount - base, unit) });
   return sortedTable({
-    most: MOST_NEAR, caption, rows: near.filter(({ amount, base }) => amount !== 0 || base !== 0), columns, sort: state.sort, first: "total", sortBy: (sort) => store.set({ sort }),
+    most: MOST_NEAR, whole: place.whole, caption, rows: near.filter(({ amount, base }) => amount !== 0 || base !== 0), columns, sort: state.sort, first: "total", sortBy: (sort) => store.set({ sort }, false),
   });
 
   function nameCell({ group, name }: Neighbour): HTMLElement {

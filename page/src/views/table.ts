@@ -6,7 +6,7 @@ import { change, error, percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
 import type { Shown } from "./view";
 
-export function tableView({ model, state, store, say }: Shown): HTMLElement {
+export function tableView({ model, state, store, place, say }: Shown): HTMLElement {
   const tree = model.callTree(state);
   const { name, unit } = model.type(state);
   const search = pattern(state.search, "i");
@@ -17,7 +17,7 @@ export function tableView({ model, state, store, say }: Shown): HTMLElement {
   if (state.group === "function") columns.push({ key: "file", title: "File", value: (row) => row.group.file });
   return sortedTable({
     caption: `${name}: ${tree.baseTotal ? `what grew and what shrank${state.relative ? ", by shares: the base is scaled to the target" : ""}` : "own and total amounts"}`,
-    rows, columns, sort: state.sort, first: tree.baseTotal ? "change" : "self", sortBy: (sort) => store.set({ sort }),
+    rows, columns, whole: place.whole, sort: state.sort, first: tree.baseTotal ? "change" : "self", sortBy: (sort) => store.set({ sort }, false),
   });
 }
 

@@ -9,7 +9,7 @@ import type { Shown } from "./view";
 const STATES = new Set(["%GVL", "%GC", "gvl_state", "gc_phase"]); // they say it themselves
 
 /** What each value of each label comes to; a click focuses on it. */
-export function tagsView({ model, state, store, say }: Shown): HTMLElement {
+export function tagsView({ model, state, store, place, say }: Shown): HTMLElement {
   const { unit } = model.type(state);
   const found = tags(model.profile, model.typeIndex(state), model.filter(state), model.timeline.columnOf);
   say(`${found.size} labels${state.compare === "" ? "" : " of the target"}`);
@@ -19,7 +19,7 @@ export function tagsView({ model, state, store, say }: Shown): HTMLElement {
       ? [{ key: "did", title: "Threads did", value: ({ doing }) => described(doing!), cell: ({ doing }) => doingBar(doing!) }] : [];
     const whole = values.reduce((sum, { amount }) => sum + amount, 0);
     return sortedTable<TagValue>({
-      caption: key, rows: values, sort: state.sort, first: "weight", sortBy: (sort) => store.set({ sort }),
+      caption: key, rows: values, whole: place.whole, sort: state.sort, first: "weight", sortBy: (sort) => store.set({ sort }, false),
       columns: [
         { key: "weight", title: "Weight", value: ({ amount }) => amount, text: ({ amount }) => quantity(amount, unit) },
         { key: "share", title: "Share", value: ({ amount }) => amount, text: ({ amount }) => percent(amount, whole), share: ({ amount }) => amount / whole },

@@ -26,7 +26,8 @@ export function timelineView(shown: Shown): HTMLElement {
   const range = chosen === "" ? null : parseRange(chosen);
   const { titles } = timeline;
   const long = (columns: [number, number]) => (timeline.length(columns) > 0 ? ` (${quantity(timeline.length(columns), "nanoseconds")})` : "");
-  say(range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}${long(range)}` : `${titles.length} windows${long([0, titles.length - 1])}`);
+  const resting = range ? `From ${titles[range[0]] ?? "?"} to ${titles[range[1]] ?? "?"}${long(range)}` : `${titles.length} windows${long([0, titles.length - 1])}`;
+  say(resting);
 
   const cells = (row: HeatRow) => Array.from(row.cells, (amount, column) => {
     const rate = rateOf(amount, column);
@@ -44,7 +45,11 @@ export function timelineView(shown: Shown): HTMLElement {
     h("colgroup", {}, h("col", { class: "names" }), h("col", { span: titles.length })),
     h("thead", {}, marks.length > 0 && axis(marks, titles.length), h("tr", {}, h("th", { scope: "col" }, key || "all"), heads)),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), cells(row)))));
-  chooseRange(table, titles.length, range, (from, to) => store.set({ [state.compare === "range" ? "target" : "range"]: `${from}-${to}`, zoom: [] }, true));
+  chooseRange(table, titles.length, range, (from, to, cell) => {
+    store.set({ [state.compare === "range" ? "target" : "range"]: `${from}-${to}`, zoom: [] }, true);
+    if (cell) say(cell); // a tap shows no title
+  });
+  table.addEventListener("pointerover", (event) => say((event.target as HTMLElement).closest<HTMLElement>("td.heat")?.title ?? resting));
   return h("div", {}, h("div", { class: "above" },
     select("Rows", [["-", "all"], ...keys.map((one): [string, string] => [one, one])], key || "-", (value) => store.set({ rows: value })),
     scaleLegend(rows, scaleOf, text),
@@ -70,7 +75,7 @@ function scaleLegend(rows: HeatRow[], scaleOf: (row: HeatRow) => number, text: (
 }
 
 /** What each snapshot comes to, and how that differs from the one before. */
-function snapshots({ model, state, store }: Shown): HTMLElement {
+function snapshots({ model, state, store, place }: Shown): HTMLElement {
   const { profile, timeline } = model;
   const { unit } = model.type(state);
   const [all] = heat(profile, timeline, model.typeIndex(state), model.filter(state), "");
@@ -80,7 +85,7 @@ function snapshots({ model, state, store }: Shown): HTMLElement {
   const compare = (column: number) =>
     store.set({ view: "flame", compare: "range", base: `${column - 1}-${column - 1}`, target: `${column}-${column}`, range: "" }, true);
   return h("div", { id: "snapshots" }, sortedTable<{ title: string; column: number }>({
-    caption: "Snapshots", rows: timeline.titles.map((title, column) => ({ title, column })), sort: state.sort, first: "order", sortBy: (sort) => store.set({ sort }),
+    caption: "Snapshots", whole: place.whole, rows: timeline.titles.map((title, column) => ({ title, column })), sort: state.sort, first: "order", sortBy: (sort) => store.set({ sort }, false),
     columns: [
       { key: "order", title: "Nr.", value: ({ column }) => String(column + 1).padStart(6, "0"), text: ({ column }) => String(column + 1) },
       { key: "total", title: "Total", value: ({ column }) => amount(column), text: ({ column }) => quantity(amount(column), unit) },
@@ -110,7 +115,7 @@ const ENDS = ["pointerup", "pointercancel"] as const; // the browser cancels wha
 const NOTHING: [number, number] = [-1, -1];
 
 /** @param before what is chosen already */
-function chooseRange(table: HTMLElement, columns: number, before: [number, number] | null, chosen: (from: number, to: number) => void): void {
+function chooseRange(table: HTMLElement, columns: number, before: [number, number] | null, chosen: (from: number, to: number, cell?: string) => void): void {
   let anchor = -1;
   let end = -1;
   const columnAt = (event: Event) => Number((event.target as HTMLElement).closest<HTMLElement>("[data-column]")?.dataset.column ?? -1);
@@ -121,7 +126,8 @@ function chooseRange(table: HTMLElement, columns: number, before: [number, numbe
     for (const kind of ENDS) removeEventListener(kind, done);
     const range: [number, number] = [Math.min(anchor, end), Math.max(anchor, end)];
     anchor = -1;
-    if (event.type === "pointerup") chosen(...range);
+    const cell = range[0] === range[1] ? (event.target as Element).closest?.<HTMLElement>("td.heat") : null;
+    if (event.type === "pointerup") chosen(...range, cell?.title);
     else mark(...(before ?? NOTHING));
   };
   table.addEventListener("pointerdown", (event) => {

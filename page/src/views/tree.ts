@@ -14,6 +14,7 @@ export interface Place {
   opened: Set<string>;
   here: string;
   box: Marked; // in the flame graph
+  whole: Set<string>; // tables whose rows are all shown
   tree?: CallTree; // in which they are
 }
 
@@ -28,7 +29,7 @@ export function treeView({ model, state, store, source, place, say }: Shown): HT
   rows.begin();
   say(`${quantity(tree.total[0], model.type(state).unit)} in all. Arrow keys: up and down move, right opens, left closes.`);
   return h("div", { class: "table-holder" }, h("table", { role: "treegrid", class: "calls" }, h("caption", {}, "Calls: own and total amounts"),
-    h("thead", {}, h("tr", {}, sorting.heads((sort) => store.set({ sort })))), body));
+    h("thead", {}, h("tr", {}, sorting.heads((sort) => store.set({ sort }, false)))), body));
 }
 
 /** How the calls below one call are sorted. */
