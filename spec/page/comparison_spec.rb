@@ -28,7 +28,7 @@ RSpec.describe "The page of a comparison" do
   describe "by default" do
     it "compares amounts, and shows both totals" do
       compared
-      expect(browser.text("#compared")).to eq("cpu: 278 → 896 ms, +222 % (+618 ms ± 216 ms)")
+      expect(browser.text("#compared")).to eq("cpu: 278 → 896 ms, +222 % (+618 ms)")
       expect(fill("same")).to eq("var(--box-same)")
       expect(fill("slow")).to match(/--box-grown/)
       compared(view: "table")

@@ -101,9 +101,9 @@ export class CallTree {
     return this.total[node] + (this.baseTotal?.[node] ?? 0);
   }
 
-  /** Two standard errors of its total, or in a comparison of the change; null: not known. */
+  /** Two standard errors of its total, or in a comparison of the change; null: not known, or the root, as clocks decide what all comes to. */
   error(node: number): number | null {
-    return twice(this.totalSquares?.[node]);
+    return node === 0 ? null : twice(this.totalSquares?.[node]);
   }
 
   name(node: number): string {
