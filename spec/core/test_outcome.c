@@ -13,12 +13,12 @@ static const char *known(const rpp_outcome *outcome)
     return text;
 }
 
-TEST(nothing_is_known_before_the_end)
+TEST(a_request_is_open_before_its_end)
 {
     rpp_outcome *outcome = rpp_outcome_new(17);
     CHECK_INT(rpp_outcome_began_ns(outcome), 17);
     CHECK(!rpp_outcome_has_ended(outcome));
-    CHECK_STR(known(outcome), "- -");
+    CHECK_STR(known(outcome), "open -");
     rpp_outcome_release(outcome);
 }
 

@@ -140,7 +140,7 @@ RSpec.describe "rperf-push view" do
     end
 
     it "prints without a browser, and wherever text is asked for" do
-      [[["report", @path], false], [["report", "--top", @path], true], [["diff", @path, @path], false]].each do |arguments, browser|
+      { [["report", @path], false] => /^Total: /, [["report", "--top", @path], true] => /^ Flat:/, [["diff", @path, @path], false] => /^Total: \S+ \S+ → / }.each do |(arguments, browser), first|
         in_terminal(*arguments, browser:) do |output, pid|
           text = +""
           begin
@@ -148,7 +148,7 @@ RSpec.describe "rperf-push view" do
           rescue Errno::EIO, EOFError
             Process.wait(pid)
           end
-          expect(text).to match(/Total:|Base:/)
+          expect(text).to match(first)
           expect(text).not_to include("http://")
         end
       end
