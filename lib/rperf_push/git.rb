@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "git_repository"
+require_relative "working_folder"
 
 module RperfPush
   # Which commit runs, and where its source is: what a CI or a host says of it, else the files of the repository.
@@ -43,7 +44,7 @@ module RperfPush
     #   no commit, address or path is left out
     def labels(env, directory)
       place = place_in(env)
-      repository = GitRepository.around(directory, env["GIT_DIR"]) if directory
+      repository = GitRepository.around(directory, env["GIT_DIR"])
       ref = place ? env[place.commit] : repository&.id_of("HEAD")
       { service_git_ref: ref, service_repository: web_address(address(env, place, repository)),
         service_root_path: root_path(env, repository) }
@@ -53,7 +54,7 @@ module RperfPush
     # For a file's `meta`, as rperf has it.
     #
     # @return [Hash, nil] :sha, :branch, :subject, :committed_at, :dirty; nil where no commit is known
-    def meta(env = ENV, directory = Dir.pwd)
+    def meta(env = ENV, directory = WorkingFolder.path)
       require "time" # not where a program only loads this: Bundler may be about to choose its version
       place = place_in(env)
       said = place ? { sha: env[place.commit], branch: first_of(place.branches, env) } : {}

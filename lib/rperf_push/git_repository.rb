@@ -12,9 +12,12 @@ module RperfPush
     URL = /\Aurl\s*=\s*(?:"(?<quoted>[^"]*)"|(?<plain>[^#;]*))/i
     LINKS = 5 # a ref may name another one
 
+    # @param directory [String, nil] nil: there is none
     # @param given [String, nil] GIT_DIR, with which the user names another one
     # @return [GitRepository, nil] the one that the folder is in
     def self.around(directory, given = nil)
+      return unless directory
+
       top = directory = File.realpath(directory)
       return new(directory, directory, File.expand_path(given, directory)) unless given.to_s.empty?
 

@@ -2,6 +2,7 @@
 
 require_relative "formats/limit"
 require_relative "merge"
+require_relative "working_folder"
 
 module RperfPush
   # The folder of one `record`. Its processes write their windows (PID-TIME.pb.gz) and, at their end, their resource usage
@@ -87,7 +88,8 @@ module RperfPush
     # @return [Hash, nil] nil when no process put anything here
     def merged(root:, raw: false)
       merge = Merge.new
-      parts = windows(below: "#{Dir.pwd}/")
+      here = WorkingFolder.path
+      parts = windows(below: here ? "#{here}/" : "")
       parts.each { |pid, part| merge.add(part, process: pid, labels: pid == root ? {} : { "%pid": pid.to_s }) }
       return if parts.empty?
 

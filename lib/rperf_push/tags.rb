@@ -18,6 +18,6 @@ module RperfPush
     # @param env [#[]] the environment
     # @param directory [String] in the repository; nil: only the environment is asked
     # @return [Hash{Symbol => String}] service_git_ref, service_repository and service_root_path
-    def commit(env: ENV, directory: Dir.pwd) = Git.labels(env, directory)
+    def commit(env: ENV, directory: WorkingFolder.path) = Git.labels(env, directory)
   end
 end

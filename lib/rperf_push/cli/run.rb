@@ -25,9 +25,10 @@ module RperfPush
         command = CLI.parsing("run") { @parser.order(arguments) }
         raise Mistake, "run needs a command" if command.empty?
 
+        chosen = environment
         $stdout.flush
         say(command.first)
-        exec(environment, [command.first, command.first], *command.drop(1))
+        exec(chosen, [command.first, command.first], *command.drop(1))
       rescue SystemCallError => e
         raise Mistake, "run: #{command.first}: #{CLI.reason(e)}"
       end
@@ -36,7 +37,7 @@ module RperfPush
       # @return [Hash{String => String}]
       def environment(now = ENV)
         chosen = @settings.flags.to_h { |option, value| ["RPERF_PUSH_#{option.upcase}", value] }
-        chosen["RPERF_PUSH_DIRECTORY"] = File.expand_path(chosen["RPERF_PUSH_DIRECTORY"]) if chosen["RPERF_PUSH_DIRECTORY"]
+        chosen["RPERF_PUSH_DIRECTORY"] = absolute(chosen["RPERF_PUSH_DIRECTORY"]) if chosen["RPERF_PUSH_DIRECTORY"]
         chosen.merge(commit(now), Injection.environment(AUTOSTART, now))
       end
 
@@ -55,8 +56,14 @@ module RperfPush
         places.any? { |path| File.file?(path) && File.executable?(path) }
       end
 
+      def absolute(folder)
+        File.expand_path(folder)
+      rescue SystemCallError
+        raise Mistake, "run: #{folder} cannot be found from here, because the working folder is gone: give its whole path"
+      end
+
       # Asked once, before the command starts: it may change folders, and none of its processes should have to ask.
-      def commit(now) = Git.labels(now, Dir.pwd).to_h { |label, value| ["RPERF_PUSH_#{label.upcase}", value] }
+      def commit(now) = Git.labels(now, WorkingFolder.path).to_h { |label, value| ["RPERF_PUSH_#{label.upcase}", value] }
     end
   end
 end

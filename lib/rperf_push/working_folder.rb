@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+module RperfPush
+  # A deploy removes the folder of the release that still runs: there Dir.pwd raises, and the program goes on.
+  module WorkingFolder
+    # @return [String, nil] nil where it is gone
+    def self.path
+      Dir.pwd
+    rescue SystemCallError
+      nil
+    end
+  end
+end
