@@ -169,10 +169,16 @@ module RperfPush
       Dir.glob("#{@folder}/*.data").map { |path| [File.basename(path).to_i, Marshal.load(File.binread(path))] }
     end
 
+    # While the session goes on, another process may get the number of one that has ended.
+    def own_path
+      @handing = [Process.pid, Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)] unless @handing&.first == Process.pid
+      "#{@folder}/#{@handing.join("-")}.data"
+    end
+
     # As Marshal, which needs no gem.
     def hand_over(recorded)
       data = OnDemand.complete(recorded, nil)
-      AtomicFile.write("#{@folder}/#{Process.pid}.data", Marshal.dump(data)) if data
+      AtomicFile.write(own_path, Marshal.dump(data)) if data
     rescue SystemCallError => e
       warn "[rperf-push] what the child #{Process.pid} has recorded is lost: #{e.message}" if Dir.exist?(@folder)
     end

@@ -34,7 +34,9 @@ module RperfPush
     # @return [String] where `--snapshot-dir` puts it
     def self.snapshot_path(directory, meta)
       commit = meta.dig(:git, :sha)&.slice(0, 7) || "nogit"
-      File.join(directory, "rperf-push-#{commit}-#{Time.now.strftime("%Y%m%d-%H%M%S")}-#{Process.pid}.json.gz")
+      name = File.join(directory, "rperf-push-#{commit}-#{Time.now.strftime("%Y%m%d-%H%M%S")}-#{Process.pid}")
+      number = (2..).find { |next_one| !File.exist?("#{name}-#{next_one}.json.gz") } if File.exist?("#{name}.json.gz")
+      "#{[name, number].compact.join("-")}.json.gz"
     end
 
     def self.sweep(base) = Dir.glob("#{base}/session-*").each { |path| remove(path) if Native.left_over?(path) }

@@ -43,6 +43,18 @@ RSpec.describe "rperf-push record" do
     expect(recorded[:aggregated_samples].flat_map(&:first)).to include([a_string_ending_with("plain.rb"), "Object#busy", 3])
   end
 
+  # A wait that is longer than a window is settled in a part of its own, which begins when the window does.
+  it "keeps the work beside long waits, of a parent, its children and what they start" do
+    long = program("long", "def setup = busy(0.3)\nsetup\nfork { busy 0.3; sleep 7 }\nsystem(#{RbConfig.ruby.inspect}, '-e', #{"#{busy}busy 0.3; sleep 7; busy 0.3".inspect})\nProcess.waitall")
+    plain = Thread.new { rperf_push("stat", "ruby", program("plain", "busy 0.4; sleep 7")) }
+    expect(record("-m", "wall", long).to_a).to eq(["", "", 0])
+    processes = recorded[:aggregated_samples].group_by { |_, _, _, set| recorded[:label_sets][set.to_i] }
+    expect(time_in(recorded, "Object#busy")).to be >= 1.19
+    expect(time_in(recorded, "Object#setup")).to be >= 0.2
+    expect(processes.size).to be >= 3
+    expect(plain.value.err[/([\d.]+) ms .*CPU execution/, 1].to_f).to be >= 395
+  end
+
   it "takes a script without an interpreter, and a command after --" do
     expect(record(program("plain", "busy 0.1; puts :ran")).to_a).to eq(["ran\n", "", 0])
     expect(record("--", "ruby", program("plain", "busy 0.1; puts :ran")).to_a).to eq(["ran\n", "", 0])

@@ -107,10 +107,22 @@ TEST(a_profile_becomes_one_whole_private_file)
     fclose(file);
     CHECK_STR(s.backend->name, "directory");
     CHECK(s.backend->legal_label_names);
+    tear_down(&s);
+}
 
-    deliver(&s, AT, 12); /* once more is no more */
+/* In another container a process has the same pid, and both count from 1. */
+TEST(a_file_of_another_process_is_not_replaced)
+{
+    scene s;
+    char first[256], next[256];
+    set_up(&s);
+    deliver(&s, AT, 1);
+    deliver(&s, AT, 1);
+    deliver(&s, AT, 1);
     CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
-    CHECK_INT(count_files(&s), 1);
+    CHECK_INT(count_files(&s), 3);
+    CHECK(exists(&s, name_of(first, "20231114T221320.123Z", 1)));
+    CHECK(exists(&s, name_of(next, "20231114T221320.124Z", 1)) && exists(&s, name_of(next, "20231114T221320.125Z", 1)));
     tear_down(&s);
 }
 
@@ -271,7 +283,7 @@ TEST(a_profile_appears_when_it_is_whole)
     set_up(&s);
     deliver(&s, AT, 1); /* so that the directory is there */
     int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    CHECK(watch >= 0 && inotify_add_watch(watch, s.directory, IN_CREATE | IN_MOVED_TO) >= 0);
+    CHECK(watch >= 0 && inotify_add_watch(watch, s.directory, IN_CREATE | IN_MOVED_TO | IN_MODIFY) >= 0);
     deliver(&s, AT, 2);
     name_of(name, "20231114T221320.123Z", 2);
 
@@ -281,7 +293,7 @@ TEST(a_profile_appears_when_it_is_whole)
         const struct inotify_event *event = (const struct inotify_event *)(events + at);
         at += (ssize_t)(sizeof *event + event->len);
         if (!event->len || strcmp(event->name, name) != 0) continue;
-        CHECK_INT(event->mask, IN_MOVED_TO);
+        CHECK(event->mask == IN_CREATE || event->mask == IN_MOVED_TO); /* nothing is written under its name */
         seen++;
     }
     CHECK_INT(seen, 1);
@@ -297,11 +309,12 @@ TEST(a_link_in_the_way_is_not_followed)
     set_up(&s);
     deliver(&s, AT, 1);
     snprintf(victim, sizeof victim, "%s/victim", s.root);
-    snprintf(trap, sizeof trap, "%s.%s", s.directory, name_of(name, "20231114T221320.123Z", 2));
+    snprintf(trap, sizeof trap, "%s%s", s.directory, name_of(name, "20231114T221320.123Z", 2));
     CHECK_INT(symlink(victim, trap), 0);
     deliver(&s, AT, 2);
     CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
     CHECK(access(victim, F_OK) != 0);
+    CHECK(exists(&s, name_of(name, "20231114T221320.124Z", 2)));
     tear_down(&s);
 }
 

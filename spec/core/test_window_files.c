@@ -42,6 +42,27 @@ TEST(a_window_is_a_file_under_the_process_and_its_time)
     window_close(&window);
 }
 
+/* Its parts begin when it does: a long wait is settled in a part of its own. */
+TEST(no_file_replaces_another_of_the_same_time)
+{
+    char folder[] = "/tmp/rpp-windows-XXXXXX", name[256];
+    CHECK(mkdtemp(folder));
+    test_window window = window_with_a_sample();
+    rpp_window_files *files = rpp_window_files_new(folder, RPP_MODE_CPU, 100);
+    rpp_window_files *others = rpp_window_files_new(folder, RPP_MODE_CPU, 100);
+    CHECK_OK(rpp_window_files_write(files, window.profile, window.names));
+    CHECK_OK(rpp_window_files_write(others, window.profile, window.names));
+    CHECK_OK(rpp_window_files_write(files, window.profile, window.names));
+    for (uint64_t later = 0; later < 3; later++) {
+        snprintf(name, sizeof name, "%s/%ld-%" PRIu64 ".pb.gz", folder, (long)getpid(), WINDOW_TIME + later);
+        CHECK(unlink(name) == 0);
+    }
+    CHECK(rmdir(folder) == 0);
+    rpp_window_files_free(files);
+    rpp_window_files_free(others);
+    window_close(&window);
+}
+
 TEST(a_window_without_samples_is_no_file)
 {
     char folder[] = "/tmp/rpp-windows-XXXXXX";

@@ -1,8 +1,7 @@
-/* backend_directory.c - writes profiles as files: under a name that begins with a dot, then renamed, so that readers find
- * only whole files. It deletes the oldest to make room, and creates the directory if it is missing or has vanished.
+/* backend_directory.c - writes profiles as files, whole or not at all, and never over another one. It deletes the oldest to make room,
+ * and creates the directory if it is missing or has vanished.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,32 +29,19 @@ static void fail(rpp_delivery *delivery, const char *what, const char *path, int
     rpp_utf8_one_line(delivery->message, strlen(delivery->message));
 }
 
-/* Returns 0 or an errno value. O_EXCL and O_NOFOLLOW, because other users may be able to write there. */
-static int write_file(const char *path, const rpp_payload *payload)
+/* Where another process with this pid has written a file of that millisecond and number, the name has the next one. */
+static rpp_status store(const directory *self, const rpp_payload *payload, char *path, size_t size)
 {
-    if (unlink(path) != 0 && errno != ENOENT) return errno; /* ours, left by a crash under the same pid */
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) return errno;
-    int why = rpp_file_write_all(fd, payload->bytes, payload->length);
-    if (close(fd) != 0 && !why) why = errno; /* NFS reports here what it could not store */
-    return why;
-}
-
-static char *join(const char *path, const char *dot, const char *name)
-{
-    size_t size = strlen(path) + strlen(dot) + strlen(name) + 2;
-    char *joined = rpp_malloc(size);
-    if (joined) snprintf(joined, size, "%s/%s%s", path, dot, name);
-    return joined;
-}
-
-/* Returns 0 or an errno value; after a failure no file is left. */
-static int store(const char *temporary, const char *path, const rpp_payload *payload)
-{
-    int why = write_file(temporary, payload);
-    if (!why && rename(temporary, path) != 0) why = errno;
-    if (why) unlink(temporary);
-    return why;
+    char name[RPP_FILE_NAME_MAX];
+    uint64_t time_ns = payload->time_ns;
+    rpp_status status;
+    do {
+        rpp_file_name(self->prefix, time_ns, payload->pid ? payload->pid : (long)getpid(), payload->sequence, name);
+        snprintf(path, size, "%s/%s", self->settings->directory, name);
+        status = rpp_file_write_new(path, payload->bytes, payload->length);
+        time_ns += RPP_NS_PER_MS;
+    } while (status == RPP_IO && errno == EEXIST);
+    return status;
 }
 
 /* The profile is stored. If older ones cannot be deleted, this is no failure; the next profile tries again. */
@@ -76,35 +62,25 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
                           rpp_delivery *delivery)
 {
     directory *self = (directory *)backend;
-    const rpp_settings *settings = self->settings;
-    char name[RPP_FILE_NAME_MAX], *path = NULL, *temporary = NULL;
+    const char *folder = self->settings->directory;
+    size_t size = strlen(folder) + 1 + RPP_FILE_NAME_MAX;
+    bool made = true;
     (void)deadline_ns;
 
-    rpp_status status = RPP_NO_MEMORY;
-    rpp_file_name(self->prefix, payload->time_ns, payload->pid ? payload->pid : (long)getpid(), payload->sequence,
-                  name);
-    path = join(settings->directory, "", name);
-    temporary = join(settings->directory, ".", name);
-    if (!path || !temporary) goto done;
-
-    int why = store(temporary, path, payload);
-    if (why == ENOENT || why == ENOTDIR) {
-        status = rpp_directory_make(settings->directory, 0777);
-        if (status == RPP_IO) fail(delivery, "create", settings->directory, errno);
-        if (status != RPP_OK) goto done;
-        why = store(temporary, path, payload);
+    char *path = rpp_malloc(size);
+    if (!path) return RPP_NO_MEMORY;
+    rpp_status status = store(self, payload, path, size);
+    if (status == RPP_IO && (errno == ENOENT || errno == ENOTDIR)) {
+        status = rpp_directory_make(folder, 0777);
+        made = status == RPP_OK;
+        if (made) status = store(self, payload, path, size);
     }
-    status = RPP_OK;
-    if (why) {
-        fail(delivery, "write", path, why);
-        goto done;
-    }
-    *delivery = (rpp_delivery){.attempt = {.end = RPP_END_STORED, .sent_whole = true}};
-    make_room(self);
-
-done:
+    if (status == RPP_IO) fail(delivery, made ? "write" : "create", made ? path : folder, errno);
     rpp_free(path);
-    rpp_free(temporary);
+    if (status == RPP_OK) {
+        *delivery = (rpp_delivery){.attempt = {.end = RPP_END_STORED, .sent_whole = true}};
+        make_room(self);
+    }
     return status == RPP_IO ? RPP_OK : status; /* the delivery reports it */
 }
 

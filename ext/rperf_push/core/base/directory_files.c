@@ -101,6 +101,45 @@ int rpp_file_write_all(int fd, const uint8_t *bytes, size_t length)
     return 0;
 }
 
+/* Gives the file its name if nothing has it: a link never replaces. Returns 0 or an errno value. */
+static int name_file(const char *temporary, const char *path)
+{
+    struct stat status;
+    if (link(temporary, path) == 0) {
+        unlink(temporary); /* the file is there, whatever becomes of this */
+        return 0;
+    }
+    if (errno == EEXIST || errno == ENOENT) return errno;
+    if (lstat(path, &status) == 0) return EEXIST; /* the file system has no links */
+    return rename(temporary, path) == 0 ? 0 : errno;
+}
+
+/* "DIRECTORY/.NAME.XXXXXX": readers take no name that begins with a dot. */
+static char *temporary_path(const char *path)
+{
+    size_t size = strlen(path) + sizeof "/..XXXXXX";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *temporary = rpp_malloc(size);
+    if (temporary) snprintf(temporary, size, "%.*s.%s.XXXXXX", (int)(name - path), path, name);
+    return temporary;
+}
+
+rpp_status rpp_file_write_new(const char *path, const uint8_t *bytes, size_t length)
+{
+    char *temporary = temporary_path(path);
+    if (!temporary) return RPP_NO_MEMORY;
+    int fd = mkostemp(temporary, O_CLOEXEC), why = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+        why = rpp_file_write_all(fd, bytes, length);
+        if (close(fd) != 0 && !why) why = errno; /* NFS reports here what it could not store */
+        if (!why) why = name_file(temporary, path);
+        if (why) unlink(temporary);
+    }
+    rpp_free(temporary);
+    errno = why;
+    return why ? RPP_IO : RPP_OK;
+}
+
 typedef struct found_file {
     char name[RPP_FILE_NAME_MAX];
     uint64_t bytes;

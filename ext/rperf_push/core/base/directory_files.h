@@ -31,6 +31,9 @@ bool rpp_file_is_ours(const char *prefix, const char *name);
 RPP_NODISCARD rpp_status rpp_directory_make(const char *directory, mode_t mode);
 /* Returns 0, or an errno value. */
 int rpp_file_write_all(int fd, const uint8_t *bytes, size_t length);
+/* Writes a file of the caller alone, whole or not at all. RPP_IO: errno has the reason; EEXIST: something has that path, and
+ * stays as it is. Processes with the same pid in different containers write into one directory, too. */
+RPP_NODISCARD rpp_status rpp_file_write_new(const char *path, const uint8_t *bytes, size_t length);
 /* Deletes files with that NAME, oldest first, until at most max_files and max_bytes are left (0: no limit). It never
  * deletes the newest. RPP_IO: errno has the reason. */
 RPP_NODISCARD rpp_status rpp_directory_trim(const char *directory, const char *prefix, uint64_t max_files,

@@ -1,8 +1,8 @@
-/* window_files.c - encodes a window into memory, writes it under a temporary name, then renames it. */
+/* window_files.c - encodes a window into memory, then writes it. */
 #include "delivery/window_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,26 +39,21 @@ void rpp_window_files_free(rpp_window_files *files)
     rpp_free(files);
 }
 
+/* A part of a window may begin when another one did: it takes the next nanosecond that no file has, so that their order stays. */
 static rpp_status write_file(const rpp_window_files *files, uint64_t time_ns, const rpp_byte_buffer *bytes)
 {
-    char temporary[4096], name[4096];
-    long pid = (long)getpid();
-    unsigned long long time = time_ns;
-    int room = snprintf(temporary, sizeof temporary, "%s/.%ld-%llu", files->directory, pid, time);
-    snprintf(name, sizeof name, "%s/%ld-%llu.pb.gz", files->directory, pid, time);
-    if (room < 0 || (size_t)room + 16 > sizeof temporary) {
-        errno = ENAMETOOLONG;
-        return RPP_IO;
-    }
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return RPP_IO;
-    int error = rpp_file_write_all(fd, bytes->bytes, bytes->length);
-    if (close(fd) != 0 && !error) error = errno;
-    if (!error && rename(temporary, name) != 0) error = errno;
-    if (!error) return RPP_OK;
-    unlink(temporary);
-    errno = error;
-    return RPP_IO;
+    size_t size = strlen(files->directory) + 64;
+    char *path = rpp_malloc(size);
+    if (!path) return RPP_NO_MEMORY;
+    rpp_status status;
+    do {
+        snprintf(path, size, "%s/%ld-%" PRIu64 ".pb.gz", files->directory, (long)getpid(), time_ns++);
+        status = rpp_file_write_new(path, bytes->bytes, bytes->length);
+    } while (status == RPP_IO && errno == EEXIST);
+    int why = errno;
+    rpp_free(path);
+    errno = why;
+    return status;
 }
 
 rpp_status rpp_window_files_write(const rpp_window_files *files, const rpp_profile *profile,

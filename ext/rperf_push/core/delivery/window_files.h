@@ -1,7 +1,7 @@
 /* window_files.h - writes the windows of a recorded session as files PID-TIME.pb.gz, each whole or not at all.
  *
- * A killed process loses only its last window; the others are on disk. Names have a time instead of
- * a number, because a number would start again after an exec.
+ * A killed process loses only its last window; the others are on disk. Names have a time instead of a number, because a number would
+ * start again after an exec. No file is replaced: a second one of the same time has the name of the next free nanosecond.
  *
  * Threads    one at a time (in the gem: the collector).
  * Ownership  the caller keeps profile and names.
