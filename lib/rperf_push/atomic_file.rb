@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # Writes a file whole or not at all: the old content stays until the new bytes are on the disk.
+  # Writes a file whole or not at all: the old content stays until the new bytes are on the disk. A new one is only for its owner,
+  # because labels can hold users' data.
   module AtomicFile
     module_function
 
@@ -34,7 +35,7 @@ module RperfPush
     # Writes into pipes, terminals and /dev/stdout instead of replacing them.
     def special?(path) = File.exist?(path) && !File.file?(path)
 
-    def mode_of(path) = File.exist?(path) ? File.stat(path).mode & 0o777 : 0o666
+    def mode_of(path) = File.exist?(path) ? File.stat(path).mode & 0o777 : 0o600
     private_class_method :replace, :discard, :mode_of
   end
 end
