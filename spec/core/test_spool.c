@@ -760,6 +760,34 @@ TEST(foreign_files_are_left_alone)
     tear_down(&s);
 }
 
+/* An empty file that claims 72 PB would push out all that waits. */
+TEST(the_size_that_a_foreign_name_claims_is_not_believed)
+{
+    static const char claim[] = "0000000000000001-%016x-0000000000000003-%d-ffffffffffffff.%s";
+    scene s;
+    char room[512], text[256];
+    set_up(&s);
+    for (uint64_t i = 1; i <= 9; i++) put(s.spool, i);
+    uint64_t bytes = STAT(spool_bytes);
+    snprintf(text, sizeof text, claim, 7, 1, "ready");
+    CHECK_INT(mkfifo(path_of(&s, text, room), 0600), 0);
+    snprintf(text, sizeof text, claim, 7, 2, "ready"); /* cut: the user's own */
+    int fd = open(path_of(&s, text, room), O_CREAT | O_WRONLY, 0600);
+    CHECK(fd >= 0);
+    close(fd);
+    if (geteuid() == 0) {
+        snprintf(text, sizeof text, claim, 7, 3, "writing");
+        fd = open(path_of(&s, text, room), O_CREAT | O_WRONLY, 0666);
+        CHECK_INT(fchown(fd, 65534, 65534), 0);
+        close(fd);
+    }
+    put(s.spool, 10);
+    CHECK_INT(STAT(payloads_dropped_spool_full), 0);
+    CHECK(STAT(spool_bytes) < 2 * bytes);
+    for (uint64_t i = 1; i <= 10; i++) CHECK_INT(take_away(&s), i);
+    tear_down(&s);
+}
+
 /* --- where to ------------------------------------------------------------------------------------------------------- */
 
 /* Whether one with that option changed takes what the scene has put. */
