@@ -56,7 +56,7 @@ module RperfPush
     def configure(&block)
       configuration = configuration_from(&block)
       mistakes = apply(configuration)
-      configuration.log_error("not started: #{mistakes.join("; ")}") if mistakes.any?
+      configuration.log(:error, "not started: #{mistakes.join("; ")}") if mistakes.any?
       mistakes.empty?
     end
 
@@ -277,7 +277,9 @@ module RperfPush
 
     # @return [Array<String>] mistakes; when there are any, nothing was changed
     def apply(configuration)
-      given, texts = configuration.over(Environment.new(ENV).texts)
+      environment = Environment.new(ENV)
+      environment.misspelt.each { |line| configuration.log(:warn, line) }
+      given, texts = configuration.over(environment.texts)
       arguments = [given, texts, configuration.usable_logger, configuration.own_mistakes]
       mistakes = Native.configure(*arguments)
       return mistakes if mistakes.any?

@@ -19,6 +19,32 @@ RSpec.describe RperfPush::Environment do
     )
   end
 
+  it "names variables that look like ours and that nothing reads, with the nearest that exists" do
+    wrong = { "RPERF_PUSH_SPOOL_DIR" => "/x", "RPERF_PUSH_FREQENCY" => "50", "RPERF_PUSH_\e[31m" => "", "RPERF_PUSHED" => "1", "PATH" => "" }
+    expect(described_class.new(wrong).misspelt).to eq(
+      ['RPERF_PUSH_\u001B[31m is no setting', "RPERF_PUSH_FREQENCY is no setting (did you mean RPERF_PUSH_FREQUENCY?)",
+       "RPERF_PUSH_SPOOL_DIR is no setting (did you mean RPERF_PUSH_SPOOL_DIRECTORY?)"]
+    )
+  end
+
+  it "knows every variable that the code reads, and those of all options" do
+    root = File.expand_path("..", __dir__)
+    files = Dir["#{root}/{lib,exe,ext/rperf_push}/**/*"].select { |path| File.file?(path) && !path.match?(/\.(?:so|o|bundle)\z/) }
+    read = files.flat_map { |path| File.binread(path).scan(/\bRPERF_PUSH_[A-Z][A-Z_]*[A-Z]\b/) }.uniq - ["RPERF_PUSH_H"]
+    options = RperfPush::Native.option_names.map { |name| "RPERF_PUSH_#{name.upcase}" }
+    expect(read.size).to be > 10
+    expect(described_class.new((read + options).to_h { |name| [name, "1"] }).misspelt).to eq([])
+  end
+
+  it "warns of them once, at the start, wherever it logs" do
+    code = 'require "logger"; RperfPush.configure { |config| config.server_address = "http://127.0.0.1:9"; config.logger = Logger.new($stdout) if ENV["LOGGED"] }; Process.wait(fork { RperfPush.label(a: 1) { } })'
+    env = { "RPERF_PUSH_FREQENCY" => "50", "RPERF_PUSH_TMPDIR" => tmpdir }
+    [[nil, 1], ["yes", 0]].each do |logged, place|
+      ended = run_ruby(code, env: { **env, "LOGGED" => logged })
+      expect(ended[place].scan(/RPERF_PUSH_\w+ is no setting.*/)).to eq(["RPERF_PUSH_FREQENCY is no setting (did you mean RPERF_PUSH_FREQUENCY?)"])
+    end
+  end
+
   it "takes an empty variable for none" do
     expect(texts("RPERF_PUSH_FREQUENCY" => " ")).not_to include("frequency")
   end

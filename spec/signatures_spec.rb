@@ -65,7 +65,7 @@ RSpec.describe "The signatures" do
   RUBY
 
   # Public to the gem's own files only.
-  let(:internal) { %i[given over defaults log_error own_mistakes usable_logger command help in_utf8 parsing reason begin_in_child follow] }
+  let(:internal) { %i[given over defaults log own_mistakes usable_logger command help in_utf8 parsing reason begin_in_child follow] }
 
   def rbs(*arguments) = run_program([Gem.bin_path("rbs", "rbs"), *arguments].unshift(RbConfig.ruby))
 

@@ -431,6 +431,12 @@ static VALUE native_option_names(VALUE self)
     return names;
 }
 
+static VALUE native_option_meant_by(VALUE self, VALUE name)
+{
+    const char *option = rpp_option_meant_by(StringValueCStr(name));
+    return option ? rb_utf8_str_new_cstr(option) : Qnil;
+}
+
 void rb_rpp_session_init(VALUE native)
 {
     rb_define_singleton_method(native, "configure", native_configure, 4);
@@ -440,4 +446,5 @@ void rb_rpp_session_init(VALUE native)
     rb_define_singleton_method(native, "started", native_started, 0);
     rb_define_singleton_method(native, "destination", native_destination, 2);
     rb_define_singleton_method(native, "option_names", native_option_names, 0);
+    rb_define_singleton_method(native, "option_meant_by", native_option_meant_by, 1);
 }

@@ -2,6 +2,7 @@
 
 require_relative "default_tags"
 require_relative "line_logger"
+require_relative "notice"
 
 module RperfPush
   # The argument of `configure`'s block: one writer and one reader for every option.
@@ -103,9 +104,11 @@ module RperfPush
     end
 
     # Logs one line. A failure of the logger must not disturb the application.
-    def log_error(text)
+    #
+    # @param level [Symbol] :warn or :error
+    def log(level, text)
       line = "[rperf-push] #{text}"
-      usable_logger ? usable_logger.error(line) : $stderr.puts(line)
+      usable_logger ? usable_logger.public_send(level, line) : Notice.write(line)
     rescue StandardError
       nil
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "json_text"
+require_relative "printable"
 
 module RperfPush
   # The options from environment variables, as text, each with the name of its variable.
@@ -20,6 +21,12 @@ module RperfPush
       "upload_interval" => "PYROSCOPE_UPLOAD_INTERVAL"
     }.freeze
 
+    PREFIX = "RPERF_PUSH_"
+    # What the environment says beside the options.
+    OTHERS = %w[SERVICE_GIT_REF SERVICE_REPOSITORY SERVICE_ROOT_PATH GIT_DIRTY TMPDIR].freeze
+    # What commands and sessions tell the programs that they start.
+    TOLD = /\A(?:SESSION|INHERITED|CALLS|TESTING)(?:_|\z)/
+
     PROGRAM_NAME = "the program's name"
 
     SECONDS_PER_UNIT = { "h" => 3600.0, "m" => 60.0, "s" => 1.0, "ms" => 1e-3, "us" => 1e-6, "µs" => 1e-6, "ns" => 1e-9 }.freeze
@@ -36,10 +43,20 @@ module RperfPush
       [program_name, opentelemetry, pyroscope, own].inject(:merge)
     end
 
+    # @return [Array<String>] a line for each variable that looks like one of ours, and that nothing reads
+    def misspelt
+      names = @variables.keys.filter_map { |name| name.b.delete_prefix(PREFIX) if name.b.start_with?(PREFIX) }
+      known = Configuration::OPTIONS.map(&:upcase) + OTHERS
+      names.reject { |name| known.include?(name) || name.match?(TOLD) }.sort.map do |name|
+        near = Native.option_meant_by(name.downcase)
+        "#{PREFIX}#{Printable.line(name)} is no setting#{" (did you mean #{PREFIX}#{near.upcase}?)" if near}"
+      end
+    end
+
     private
 
     def own
-      pick(Configuration::OPTIONS.to_h { |option| [option, "RPERF_PUSH_#{option.upcase}"] })
+      pick(Configuration::OPTIONS.to_h { |option| [option, "#{PREFIX}#{option.upcase}"] })
     end
 
     def pyroscope

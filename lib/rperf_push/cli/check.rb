@@ -25,6 +25,7 @@ module RperfPush
         rest = CLI.parsing("check") { @parser.parse(arguments) }
         raise Mistake, "check takes no argument, got #{rest.first.inspect}" if rest.any?
 
+        Environment.new(ENV).misspelt.each { |line| Printer.err line }
         result = try
         Printer.out "#{result[:backend]} at #{result[:target]}, application_name #{result[:application_name]}"
         result[:verdict] == :delivered ? succeed(result) : fail_with(result)

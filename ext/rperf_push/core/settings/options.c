@@ -136,6 +136,8 @@ static size_t edit_distance(const char *a, const char *b)
     return last[b_length];
 }
 
+#define SHORTEST_BEGINNING 5u /* of a name that is cut: "spool_dir" */
+
 /* Names that other profilers give to our options. */
 static const struct {
     const char *there, *here;
@@ -149,7 +151,7 @@ static const struct {
     {"labels", "tags"},
 };
 
-static const char *meant_by(const char *name)
+const char *rpp_option_meant_by(const char *name)
 {
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
         if (strcmp(elsewhere[i].there, name) == 0) return elsewhere[i].here;
@@ -157,7 +159,8 @@ static const char *meant_by(const char *name)
     const char *nearest = NULL;
     size_t allowed = strlen(name) < 6 ? 1 : 3, smallest = allowed + 1;
     for (size_t i = 0; i < COUNT; i++) {
-        size_t distance = edit_distance(name, table[i].name);
+        bool begins = strlen(name) >= SHORTEST_BEGINNING && strncmp(name, table[i].name, strlen(name)) == 0;
+        size_t distance = begins ? 1 : edit_distance(name, table[i].name);
         if (distance < smallest) {
             smallest = distance;
             nearest = table[i].name;
@@ -168,7 +171,7 @@ static const char *meant_by(const char *name)
 
 rpp_status rpp_option_note_unknown(const char *name, rpp_mistakes *mistakes)
 {
-    const char *nearest = meant_by(name);
+    const char *nearest = rpp_option_meant_by(name);
     char quoted[RPP_QUOTED_MAX];
     rpp_quote(quoted, name, strlen(name));
     if (!nearest) return rpp_mistakes_add(mistakes, "unknown option %s", quoted);

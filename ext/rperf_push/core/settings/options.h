@@ -44,6 +44,8 @@ RPP_NODISCARD rpp_status rpp_option_type_of(const char *name, rpp_option_type *t
 size_t rpp_option_count(void);
 const char *rpp_option_name(size_t index);
 
+/* The option whose name is nearest to one that does not exist, or that begins with it. NULL: none is near. */
+const char *rpp_option_meant_by(const char *name);
 /* "unknown option "frequncy" (did you mean frequency?)" */
 RPP_NODISCARD rpp_status rpp_option_note_unknown(const char *name, rpp_mistakes *mistakes);
 /* "<source or name> must be <what is accepted>, got <got>". It shows `got` unchanged, unless the option is secret. */
