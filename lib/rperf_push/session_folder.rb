@@ -8,6 +8,8 @@ module RperfPush
   # The folder of one `record`. Its processes write their windows (PID-TIME.pb.gz) and, at their end, their resource usage
   # (PID-TIME.json) into it, and this class merges them into one profile.
   class SessionFolder
+    NOTHING = { sampling_count: 0, detected_thread_count: 0, unique_frames: 0, unique_stacks: 0 }.freeze
+
     # @return [SessionFolder] a new folder; those of dead root processes are removed
     def self.create = planned.tap(&:make)
 
@@ -79,7 +81,7 @@ module RperfPush
     # @return [Array<Hash>] the usage of the programs that reached their end; a process that calls exec runs several
     def ends
       require "json"
-      @ends ||= Dir.glob("#{path}/*.json").map { |file| JSON.parse(File.read(file), symbolize_names: true) }.sort_by { |one| one[:pid] }
+      @ends ||= Dir.glob("#{path}/*.json").map { |file| JSON.parse(File.binread(file).force_encoding(Encoding::UTF_8), symbolize_names: true) }.sort_by { |one| one[:pid] }
     end
 
     # @return [Array<Integer>] the ids of all processes that wrote a file here, or a part of one
@@ -89,13 +91,9 @@ module RperfPush
     # @param raw [Boolean] with the samples as they came, beside their sums
     # @return [Hash, nil] nil when no process put anything here
     def merged(root:, raw: false)
-      merge = Merge.new
-      here = WorkingFolder.path
-      parts = windows(below: here ? "#{here}/" : "")
-      parts.each { |pid, part| merge.add(part, process: pid, labels: pid == root ? {} : { "%pid": pid.to_s }) }
-      return if parts.empty?
-
-      merge.data(raw:).merge(process_count: pids.size, pid: root, **ends.find { |one| one[:pid] == root }.to_h.slice(:ppid), **used)
+      parts = windows(below: WorkingFolder.prefix)
+      sums = parts.empty? ? empty : merge(parts, root).data(raw:)
+      sums&.merge(process_count: pids.size, pid: root, **ends.find { |one| one[:pid] == root }.to_h.slice(:ppid), **used)
     end
 
     # @param below [String] a folder, from which paths are told
@@ -103,6 +101,19 @@ module RperfPush
     def windows(below: "") = Dir.glob("#{path}/*.pb.gz").map { |file| [File.basename(file).to_i, load(file, below)] }
 
     private
+
+    def merge(parts, root)
+      parts.each_with_object(Merge.new) do |(pid, part), merge|
+        merge.add(part, process: pid, labels: pid == root ? {} : { "%pid": pid.to_s })
+      end
+    end
+
+    # @return [Hash, nil] a profile of programs in which nothing came to be sampled; nil: none was recorded, or only what programs count
+    def empty
+      shape = ends.filter_map { |one| one[:shape] }.find { |one| one[:mode] != ["custom"] } or return
+      modes = shape[:mode].map(&:to_sym)
+      { **NOTHING, **shape, mode: modes.size > 1 ? modes : modes.first, aggregated_samples: [], label_sets: [{}] }
+    end
 
     # In pprof files paths are absolute.
     def load(file, below)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "injection"
+require_relative "notice"
 
 module RperfPush
   # This process's part of a session: it writes its windows into the session's folder, and at the end its resource usage.
@@ -73,7 +74,7 @@ module RperfPush
     def begin_again(process)
       self.begin
     rescue StandardError => e
-      $stderr.puts "[rperf-push] #{process} #{Process.pid} is not profiled: #{e.message}"
+      Notice.write("[rperf-push] #{process} #{Process.pid} is not profiled: #{e.message}")
     end
 
     # @param ended [Array<Proc>] gets what continues, if exec fails
@@ -90,10 +91,18 @@ module RperfPush
       usage = used
       recorded = OnDemand.stop_recorded or return
       name = "#{@pid}-#{@began_ns}.json" # the process may become another program, which has its own
-      File.write("#{@directory}/.#{name}", JSONText.of(usage.merge(recorded.slice(:trigger_count, :sampling_time_ns))))
+      said = usage.merge(recorded.slice(:trigger_count, :sampling_time_ns), shape: shape(recorded))
+      File.binwrite("#{@directory}/.#{name}", JSONText.of(said))
       File.rename("#{@directory}/.#{name}", "#{@directory}/#{name}")
     rescue SystemCallError => e
-      $stderr.puts "[rperf-push] #{@pid}: what it used is lost: #{e.message[/\A[^@]*/].strip}" if Dir.exist?(@directory)
+      Notice.write("[rperf-push] #{@pid}: what it used is lost: #{e.message[/\A[^@]*/].strip}") if Dir.exist?(@directory)
+    end
+
+    # Of a profile without samples: windows without any become no file.
+    def shape(recorded)
+      values = Values.names(recorded).drop(1).to_h { |name| [name, []] }
+      recorded.slice(:frequency, :effective_frequency, :start_time_ns, :duration_ns, :units)
+              .merge(mode: Array(recorded[:mode]), **(values.any? ? { values: } : {}))
     end
 
     # For a process that lives on when nobody is there any more to read what it records: what it starts from now on knows nothing

@@ -62,6 +62,9 @@ module RperfPush
 
     def nanoseconds?(data, name) = unit(data, name) == NANOSECONDS
 
+    # @return [Boolean] whether data has no sample
+    def nothing?(data) = data.is_a?(Hash) && (data[:aggregated_samples] || data[:raw_samples] || []).empty?
+
     # @return [Array] the samples of any data Hash
     def samples(data)
       raise ArgumentError, "data must be a Hash as RperfPush.stop returns it, got #{data.class}" unless data.is_a?(Hash)

@@ -9,5 +9,8 @@ module RperfPush
     rescue SystemCallError
       nil
     end
+
+    # @return [String] what the whole paths of its files begin with; "" where it is gone
+    def self.prefix = path ? "#{path}/" : ""
   end
 end

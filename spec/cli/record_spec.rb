@@ -191,6 +191,16 @@ RSpec.describe "rperf-push record" do
     expect(record("true").to_a).to eq(["", "rperf-push: true: no Ruby program ran, nothing was recorded\n", 0])
   end
 
+  it "writes a profile without samples where nothing came to be sampled" do
+    %w[json.gz pb.gz].each do |ending|
+      expect(record("-m", "heap", program("plain", ""), output: "#{tmpdir}/p.#{ending}").to_a).to eq(["", "", 0])
+      data = RperfPush.load("#{tmpdir}/p.#{ending}")
+      expect(data).to include(aggregated_samples: [], values: { inuse_space: [] }, units: { inuse_objects: "count", inuse_space: "bytes" })
+      expect([rperf_push("report", "--text", "#{tmpdir}/p.#{ending}"), rperf_push("report", "--collapsed", "#{tmpdir}/p.#{ending}")].map(&:out))
+        .to eq(["No samples recorded.\n", ""])
+    end
+  end
+
   it "says so when the program counted nothing of its own" do
     ran = program("plain", "exit 3")
     expect(record("-m", "custom", ran).to_a).to eq(["", "rperf-push: #{ran}: it counted nothing with RperfPush.sample, nothing was recorded\n", 3])
@@ -203,13 +213,12 @@ RSpec.describe "rperf-push record" do
   end
 
   it "names a snapshot by commit and time, and puts labels into its meta" do
-    Dir.mkdir("#{tmpdir}/snapshots")
-    ended = rperf_push("record", "--snapshot-dir", "#{tmpdir}/snapshots", "--label", "run=7", program("plain", "busy 0.1"),
+    ended = rperf_push("record", "--snapshot-dir", "#{tmpdir}/of/snapshots", "--label", "run=7", program("plain", "busy 0.1"),
                        env: { "TMPDIR" => tmpdir, "GITHUB_SHA" => "0123456789abcdef", "GITHUB_REF_NAME" => "main" })
     expect(ended.to_a).to eq(["", "", 0])
-    name, = Dir.children("#{tmpdir}/snapshots")
+    name, = Dir.children("#{tmpdir}/of/snapshots")
     expect(name).to match(/\Arperf-push-0123456-\d{8}-\d{6}-\d+\.json\.gz\z/)
-    head = RperfPush::JSONFile.head(Zlib.gunzip(File.binread("#{tmpdir}/snapshots/#{name}")))
+    head = RperfPush::JSONFile.head(Zlib.gunzip(File.binread("#{tmpdir}/of/snapshots/#{name}")))
     expect(head[:meta]).to include(git: { sha: "0123456789abcdef", branch: "main" }, labels: { run: "7" })
   end
 

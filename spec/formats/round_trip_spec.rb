@@ -111,7 +111,7 @@ RSpec.describe "files of profiles" do
     same_name = [[[["a.rb", "A#x"], root], 1, 1, 0], [[["b.rb", "A#x"], root], 2, 1, 0], [[], -(2**63) + 1, 1, 0]]
     expect(RperfPush::Collapsed.encode(data.merge(aggregated_samples: same_name)))
       .to eq("<main>;A#x 3\n -9223372036854775807\n")
-    expect(RperfPush::Collapsed.encode(data.merge(aggregated_samples: []))).to eq("")
+    expect([data.merge(aggregated_samples: []), {}].map { |nothing| RperfPush::Collapsed.encode(nothing) }).to eq(["", ""])
   end
 
   it "keeps what the weights of a collapsed file are" do
@@ -121,6 +121,7 @@ RSpec.describe "files of profiles" do
     read = RperfPush.load("#{tmpdir}/p.collapsed")
     expect(read).to include(mode: :alloc_objects, units: { alloc_objects: "count" })
     expect(read[:aggregated_samples].map { |_, weight| weight }).to eq([3_000_000, 1_000_000, 5])
+    expect([{ aggregated_samples: [] }, {}].map { |nothing| RperfPush::Text.encode(nothing) }).to all(eq("No samples recorded.\n"))
     expect(RperfPush::Text.encode(read)).to start_with("Total: 4,000,005 count (alloc_objects)\n")
   end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "json"
 require "shellwords"
 require_relative "../git"
@@ -32,9 +33,16 @@ module RperfPush
 
       def output_path(meta)
         return if @options[:print]
-        return SessionFolder.snapshot_path(@options[:snapshot_dir], meta) if @options[:snapshot_dir]
+        return snapshot_path(meta) if @options[:snapshot_dir]
 
         @options[:output] || DEFAULT_OUTPUT
+      end
+
+      def snapshot_path(meta)
+        FileUtils.mkdir_p(@options[:snapshot_dir])
+        SessionFolder.snapshot_path(@options[:snapshot_dir], meta)
+      rescue SystemCallError => e
+        raise Mistake, "record: #{@options[:snapshot_dir]}: #{CLI.reason(e)}"
       end
 
       def print_environment(recording, command, meta)

@@ -23,6 +23,8 @@ module RperfPush
     # @return [String] stacks that are equal but for labels and threads are one line, as the format has neither
     # @raise [ArgumentError] if there is no such value
     def encode(data, value: nil)
+      return "" if Values.nothing?(data)
+
       name = value || Values.names(data).first
       lines = Native.collapsed(Values.weighed(data, value))
       lines.empty? || Values.nanoseconds?(data, name) ? lines : "# #{name} #{Values.unit(data, name)}\n#{lines}"

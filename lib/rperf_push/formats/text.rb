@@ -9,6 +9,7 @@ module RperfPush
   module Text
     LIMIT = 50
     ERRORS = "±: two standard errors of sampling\n"
+    NOTHING = "No samples recorded.\n"
     NAME_WIDTH = 60 # from which ± stands in no column any more
 
     module_function
@@ -17,6 +18,8 @@ module RperfPush
     # @param errors [Boolean] two standard errors behind each function, if the data says how precise it is
     # @return [String]
     def encode(data, limit: LIMIT, value: nil, errors: false)
+      return NOTHING if Values.nothing?(data)
+
       legend = ERRORS if errors && Values.squares(data, value)
       Printable.text("#{header(data, value)}#{legend}\n#{tables(data, limit:, value:, errors:)}")
     end
