@@ -15,15 +15,17 @@ module RperfPush
       bytes.bytesize
     end
 
+    # File::BINARY alone does not keep Encoding.default_internal, which Rails sets, from converting the bytes.
     def replace(path, temporary, bytes)
-      File.open(temporary, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, mode_of(path)) do |file|
+      File.open(temporary, File::WRONLY | File::CREAT | File::EXCL, mode_of(path), binmode: true) do |file|
+        whole = false
         file.write(bytes)
         file.fsync
+        File.rename(temporary, path)
+        whole = true
+      ensure
+        discard(temporary) unless whole
       end
-      File.rename(temporary, path)
-    rescue SystemCallError, IOError
-      discard(temporary)
-      raise
     end
 
     def discard(path)

@@ -21,6 +21,7 @@ begin
 
         ENV[VARIABLE] = [Marshal.dump(order)].pack("m0")
         require "rperf_push"
+        require "rperf_push/notice"
         @path, @pid = order.values_at(:path, :pid)
         @trace = CallTrace.new(**order[:options])
         @trace.costs
@@ -62,7 +63,7 @@ begin
         @trace.pause
         RperfPush.save(@path, @trace.data, format: :json) if @pid
       rescue StandardError, LoadError => e
-        $stderr.puts "[rperf-push] #{@path}: #{e.message.lines.first.to_s.chomp}; what was traced is lost"
+        Notice.write("[rperf-push] #{@path}: #{e.message.lines.first.to_s.chomp}; what was traced is lost")
       end
     end
   end

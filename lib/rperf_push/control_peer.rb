@@ -65,7 +65,7 @@ module RperfPush
 
     # Of all PID namespaces that it is in.
     def pids
-      @pids ||= File.read("/proc/#{@pid}/status")[/^NSpid:(.*)/, 1].to_s.split.map(&:to_i).push(@pid)
+      @pids ||= File.binread("/proc/#{@pid}/status")[/^NSpid:(.*)/, 1].to_s.split.map(&:to_i).push(@pid)
     rescue SystemCallError
       [@pid]
     end

@@ -2,6 +2,7 @@
 
 require_relative "atomic_file"
 require_relative "merge"
+require_relative "notice"
 require_relative "session_folder"
 
 module RperfPush
@@ -118,7 +119,7 @@ module RperfPush
       @folder = SessionFolder.create.path
     rescue SystemCallError => e
       @folder = ""
-      warn "[rperf-push] what forked children record is not added: #{e.message}"
+      Notice.write("[rperf-push] what forked children record is not added: #{e.message}")
     end
 
     def end_of_process
@@ -180,7 +181,7 @@ module RperfPush
       data = OnDemand.complete(recorded, nil)
       AtomicFile.write(own_path, Marshal.dump(data)) if data
     rescue SystemCallError => e
-      warn "[rperf-push] what the child #{Process.pid} has recorded is lost: #{e.message}" if Dir.exist?(@folder)
+      Notice.write("[rperf-push] what the child #{Process.pid} has recorded is lost: #{e.message}") if Dir.exist?(@folder)
     end
   end
 end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "notice"
 require_relative "version"
 
 module RperfPush
@@ -22,7 +23,8 @@ module RperfPush
       copy(source, "#{FOLDER}/#{feature}.rb")
       FOLDER
     rescue SystemCallError => e
-      warn "[rperf-push] Ruby programs that change their user will not start, because #{library} is closed to them: #{e.message}"
+      Notice.write("[rperf-push] Ruby programs that change their user will not start, because #{library} is closed to them: #{e.message}")
+      nil
     end
 
     def open?(file)

@@ -36,7 +36,7 @@ module RperfPush
     # @return [Array<String>] its lines; empty if the file is missing or is not the one that ran
     def source
       @source ||= begin
-        source = File.file?(@path) ? File.readlines(@path, encoding: "UTF-8", chomp: true) : []
+        source = File.file?(@path) ? File.binread(@path).force_encoding(Encoding::UTF_8).lines(chomp: true) : []
         source.size < @lines.last.number ? [] : source
       end
     end

@@ -22,7 +22,7 @@ module RperfPush
       end
 
       def call(data)
-        $stderr.puts Verbose.text(data) if verbose
+        Notice.write(Verbose.text(data)) if verbose
         AtomicFile.write(output, Formats.encode(data, output, format)) if output
       end
     end

@@ -34,7 +34,7 @@ module RperfPush
       folder = FOLDERS.find { |one| File.exist?(File.join(one, "index.html")) }
       raise Missing, MISSING unless folder
 
-      File.read(File.join(folder, name), encoding: Encoding::UTF_8)
+      File.binread(File.join(folder, name)).force_encoding(Encoding::UTF_8)
     end
 
     # @param state [String, nil] what an address without a state shows, as it stands behind the #

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "notice"
 require_relative "session_folder"
 
 module RperfPush
@@ -23,14 +24,14 @@ module RperfPush
       data = @folder.merged(root: @pid, raw: setting("AGGREGATE") == "0")
       write(data.merge(meta:)) if data
     rescue StandardError, LoadError => e
-      $stderr.puts "[rperf-push] #{setting("OUTPUT")}: #{e.message.lines.first.to_s.chomp}; the profile is lost"
+      Notice.write("[rperf-push] #{setting("OUTPUT")}: #{e.message.lines.first.to_s.chomp}; the profile is lost")
     ensure
       @folder.remove if @pid == Process.pid
     end
 
     def write(data)
       require "rperf_push/verbose"
-      $stderr.puts Verbose.text(data) if setting("VERBOSE")
+      Notice.write(Verbose.text(data)) if setting("VERBOSE")
       output = setting("OUTPUT")
       output = SessionFolder.snapshot_path(output, data[:meta]) if output.end_with?("/")
       RperfPush.save(output, data, format: setting("FORMAT"))

@@ -13,7 +13,7 @@ module RperfPush
       return if path.include?("\0") || !path.match?(NAME)
 
       found = candidates(path).find { |file| File.file?(file) && File.size(file) <= MAX_BYTES }
-      File.read(found, encoding: Encoding::UTF_8).scrub("?") if found
+      File.binread(found).force_encoding(Encoding::UTF_8).scrub("?") if found
     rescue SystemCallError
       nil
     end

@@ -5,6 +5,7 @@ require_relative "../rperf_push"
 require_relative "deferred_session"
 require_relative "local_development"
 require_relative "merge"
+require_relative "notice"
 require_relative "page_app"
 require_relative "side_session"
 require_relative "viewer_cluster"
@@ -123,7 +124,7 @@ module RperfPush
       join_cluster
       @timer&.start
     rescue StandardError => e
-      $stderr.puts "[rperf-push] the viewer does not profile: #{e.message}"
+      Notice.write("[rperf-push] the viewer does not profile: #{e.message}")
     end
 
     # Forked children stay in that of their parent.

@@ -29,7 +29,7 @@ module RperfPush
       #
       # @return [Array<String>, nil]
       def stat(pid)
-        File.read("/proc/#{pid}/stat")[/.*\) (.*)/m, 1].split
+        File.binread("/proc/#{pid}/stat")[/.*\) (.*)/m, 1].split
       rescue SystemCallError
         nil
       end

@@ -4,6 +4,7 @@ require "fileutils"
 require "monitor"
 require_relative "atomic_file"
 require_relative "formats"
+require_relative "notice"
 require_relative "page"
 require_relative "viewer_cluster"
 
@@ -89,7 +90,7 @@ module RperfPush
 
     def keep_alone(error)
       @folder = nil
-      $stderr.puts "[rperf-push] the viewer's snapshots are not shared with other processes: #{error.message}"
+      Notice.write("[rperf-push] the viewer's snapshots are not shared with other processes: #{error.message}")
     end
 
     def add_entry(name, bytes)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "notice"
+
 module RperfPush
   # Takes the viewer's snapshots regularly, in a thread of its own. A forked child starts its own.
   class ViewerTimer
@@ -28,7 +30,7 @@ module RperfPush
       sleep @seconds
       @take.call
     rescue StandardError => e
-      $stderr.puts "[rperf-push] the viewer took no snapshot: #{e.message}"
+      Notice.write("[rperf-push] the viewer took no snapshot: #{e.message}")
     end
   end
 end

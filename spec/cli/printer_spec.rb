@@ -15,7 +15,7 @@ RSpec.describe "What commands print" do
     data = { mode: :cpu, frequency: 99, aggregated_samples: [[[["#{tmpdir}/code.rb", evil, 1]], 50_000_000, 1, 1], [[["b#{evil}", "plain", 1]], 20_000_000, 1, 0]], label_sets: [{}, { "key" => evil }] }
     RperfPush.save(@file, data)
     RperfPush.save("#{tmpdir}/q.json.gz", data.merge(aggregated_samples: [[[["#{tmpdir}/code.rb", evil, 1]], 90_000_000, 1, 1]]))
-    File.write("#{tmpdir}/code.rb", "x # \e[31m\u202E\xFF".b)
+    File.binwrite("#{tmpdir}/code.rb", "x # \e[31m\u202E\xFF".b)
   end
 
   # Where a terminal would obey. A carriage return and a newline may stand in no name, either.

@@ -22,7 +22,7 @@ module RperfPush
       # @raise [SystemCallError] when there is no folder of this user alone
       def initialize(url)
         @path = File.join(SessionFolder.own_base, "view-#{Process.pid}-#{object_id}.html")
-        File.open(@path, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600) { |file| file.write(format(HTML, url: CGI.escapeHTML(url))) }
+        File.open(@path, File::WRONLY | File::CREAT | File::EXCL, 0o600, binmode: true) { |file| file.write(format(HTML, url: CGI.escapeHTML(url))) }
       end
 
       # @return [String]

@@ -80,7 +80,7 @@ module RperfPush
 
         if File.file?(application)
           require application
-        elsif File.read(path).match?(/\bRails\b/)
+        elsif File.binread(path).match?(/\bRails\b/n)
           require "rails"
         end
       end
