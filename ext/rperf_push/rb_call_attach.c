@@ -244,10 +244,10 @@ rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_contr
         return RPP_BUSY;
     }
     if (!understand(request)) {
-        snprintf(
-            why, RPP_CONTROL_WHY_MAX,
-            "trace takes mode=MODE,... max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN interval_ms=50..5000",
-            MAX_NODES);
+        snprintf(why, RPP_CONTROL_WHY_MAX,
+                 "trace takes mode=MODE,... max_nodes=1..%d c_methods=0|1 blocks=0|1 only=PATTERN except=PATTERN "
+                 "interval_ms=50..5000",
+                 MAX_NODES);
         return RPP_INVALID;
     }
     watch.request = *request;

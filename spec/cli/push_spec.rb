@@ -311,8 +311,8 @@ RSpec.describe "rperf-push push" do
     end
 
     it "sends nothing twice that may have been stored" do
-      double.fault(lost_answer: true)
-      expect { run(file) { raise "waits" } }.to output(/without an answer/).to_stderr
+      double.fault(status: 504)
+      expect { run(file) { raise "waits" } }.to output(/HTTP 504/).to_stderr
       expect(double.requests).to eq(1)
     end
   end

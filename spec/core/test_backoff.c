@@ -134,6 +134,17 @@ TEST(ends_without_a_status)
     CHECK_INT(decide(&policy, (rpp_attempt){.end = RPP_END_ABORTED, .sent_whole = true}, 1), RPP_VERDICT_UNCONFIRMED);
 }
 
+TEST(a_closed_connection_is_no_lost_answer)
+{
+    const rpp_attempt closed = {.end = RPP_END_NO_ANSWER, .sent_whole = true, .closed = true};
+    for (uint32_t times = 1; times <= 3; times++) {
+        uint64_t random = 42, due_ns = 0;
+        rpp_verdict verdict =
+            rpp_backoff_decide(&policy, &closed, (rpp_tries){.begun = 9, .closed = times}, 1000, &random, &due_ns);
+        CHECK_INT(verdict, times <= 2 ? RPP_VERDICT_RETRY : RPP_VERDICT_UNCONFIRMED);
+    }
+}
+
 TEST(permanent_means_never_again_but_never_lies_about_what_may_be_stored)
 {
     rpp_attempt too_large = answered(429);

@@ -152,6 +152,7 @@ TEST(what_went_out_whole_on_a_kept_connection_is_not_sent_again_by_itself)
     go(&s, 5000);
     go(&s, 5000);
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.attempt.closed);
     CHECK(s.response.attempt.sent_whole && s.response.connected);
     CHECK_INT(loopback_server_count(s.server), 2);
     tear_down(&s);
@@ -164,6 +165,7 @@ TEST(neither_where_the_server_has_left_its_port_then)
     go(&s, 5000);
     go(&s, 5000);
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.attempt.closed);
     CHECK(s.response.attempt.sent_whole && s.response.connected);
     CHECK_CONTAINS(s.response.error, "closed the connection without an answer");
     CHECK_INT(s.response.failure, RPP_FAILURE_BROKEN_OFF);
@@ -281,6 +283,7 @@ TEST(a_server_that_hangs_before_the_answer)
     CHECK(rpp_monotonic_ns() - begin >= 1000 * RPP_NS_PER_MS);
     CHECK(rpp_monotonic_ns() - begin < 10 * RPP_NS_PER_S);
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(!s.response.attempt.closed);
     CHECK(s.response.timed_out && s.response.attempt.sent_whole);
     CHECK_CONTAINS(s.response.error, "no answer from 127.0.0.1:");
     CHECK_INT(s.response.failure, RPP_FAILURE_TOO_SLOW);
@@ -347,6 +350,7 @@ TEST(reset_after_the_body_was_read)
     set_up(&s, STEPS({.reset = LOOPBACK_BEFORE_ANSWER}));
     go(&s, 5000);
     CHECK_INT(s.response.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(s.response.attempt.closed);
     CHECK(s.response.attempt.sent_whole && s.response.connected && !s.response.timed_out);
     CHECK_CONTAINS(s.response.error, "closed the connection without an answer");
     CHECK_INT(s.response.failure, RPP_FAILURE_BROKEN_OFF);

@@ -19,7 +19,7 @@ static uint8_t *whole_file(size_t *length)
                            .sequence = 12,
                            .samples = 3,
                            .group = RPP_GROUP_MEMORY,
-                           .tries = {.begun = 7, .server_errors = 2, .alone = 3}};
+                           .tries = {.begun = 7, .server_errors = 2, .alone = 3, .closed = 2}};
     uint8_t *head;
     size_t head_length;
     CHECK_OK(rpp_spool_file_head(&payload, &labels, 4711, &head, &head_length));
@@ -55,6 +55,7 @@ TEST(what_is_written_is_read)
     CHECK_INT(payload->tries.begun, 7);
     CHECK_INT(payload->tries.server_errors, 2);
     CHECK_INT(payload->tries.alone, 3);
+    CHECK_INT(payload->tries.closed, 2);
     CHECK_INT(payload->pid, 4711);
     CHECK_INT(payload->due_ns, 0);
     CHECK_INT(payload->labels.count, 2);

@@ -284,8 +284,8 @@ static void check_missed_ticks(double missed, unsigned threads, double run_ms)
     int64_t rest_ns = world.rests.cpu_ns[RPP_STATE_RUNNING];
     double allowed_ns = (10 / (1 - missed) + 15) * MS(10.1); /* where draws are worth what they stand for, and chance */
     if (fabs((double)rest_ns) > allowed_ns) {
-        FAIL("%.0f %% missed, %u threads: %.0f ms of %.0f are in the rest", 100 * missed, threads, (double)rest_ns / 1e6,
-             world.is.all_cpu_ns / 1e6);
+        FAIL("%.0f %% missed, %u threads: %.0f ms of %.0f are in the rest", 100 * missed, threads,
+             (double)rest_ns / 1e6, world.is.all_cpu_ns / 1e6);
     }
     world.stand_in_ns = allowed_ns;
     sim_check_sums(&world);

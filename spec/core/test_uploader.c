@@ -41,7 +41,7 @@ typedef struct script {
     uint64_t retry_after_ns;
     bool permanent, no_memory, timed_out;
     bool block; /* until the client is interrupted */
-    bool sent_whole, reached;
+    bool sent_whole, reached, closed;
     const char *message;
 } script;
 
@@ -99,6 +99,7 @@ static rpp_status fake_deliver(rpp_backend *backend, const rpp_payload *payload,
                                            .permanent = step->permanent,
                                            .sent_whole = step->sent_whole,
                                            .reached = step->reached,
+                                           .closed = step->closed,
                                            .retry_after_ns = step->retry_after_ns},
                                .timed_out = step->timed_out};
     if (step->message) snprintf(delivery->message, sizeof delivery->message, "%s", step->message);
@@ -421,6 +422,33 @@ TEST(a_500_ends_after_three_tries)
     CHECK_INT(tries(&s), 3);
     CHECK_INT(STAT(uploads_failed_5xx), 3);
     finish(&s);
+}
+
+#define CLOSED                                                                                                         \
+    {                                                                                                                  \
+        .end = RPP_END_NO_ANSWER, .sent_whole = true, .closed = true                                                   \
+    }
+
+/* The server died: of 30 requests that met a killed Pyroscope, none was stored. */
+TEST(what_met_a_closed_connection_is_sent_again_twice)
+{
+    static const script answers[] = {OK_ANSWER, CLOSED};
+    for (size_t last = 0; last < 2; last++) {
+        scene s;
+        const script steps[] = {CLOSED, CLOSED, answers[last]};
+        set_up_with(&s, &hand_clock, steps, 3);
+        push(&s, 1, 1);
+        begin(&s);
+        for (size_t i = 1; i <= 2; i++) {
+            CHECK(wait_for_stat(RPP_STAT_uploads_retried, i));
+            turn_clock(&s, 100 * RPP_NS_PER_S);
+        }
+        CHECK(wait_for_stat(last ? RPP_STAT_payloads_unconfirmed : RPP_STAT_payloads_delivered, 1));
+        CHECK_INT(tries(&s), 3);
+        CHECK_INT(STAT(payloads_resent_after_close), 2);
+        CHECK_INT(STAT(uploads_failed_connect), last ? 3 : 2);
+        finish(&s);
+    }
 }
 
 #define SERVER_ERROR                                                                                                   \

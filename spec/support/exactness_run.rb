@@ -18,8 +18,8 @@ class ExactnessRun
 
   # What the server does, and how often. Each ends with the next.
   FAULTS = [
-    [8, {}], [2, { status: 503 }], [1, { status: 429, retry_after: 1 }], [1, { status: 500 }], [1, { status: 504 }],
-    [2, { down: "refuse" }], [2, { lost_answer: true }], [1, { lost_request: true }], [2, { delay: 0.4 }],
+    [8, {}], [2, { status: 503 }], [1, { status: 429, retry_after: 1 }], [1, { status: 500 }], [3, { status: 504 }],
+    [2, { down: "refuse" }], [2, { lost_request: true }], [2, { delay: 0.4 }],
     [1, { delay: UPLOAD_TIMEOUT + 0.5 }]
   ].flat_map { |often, fault| [fault] * often }.freeze
 

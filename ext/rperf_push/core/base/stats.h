@@ -71,6 +71,7 @@
     X(payloads_sealed, "payloads handed to the uploader")                                                              \
     X(payloads_delivered, "payloads the backend took")                                                                 \
     X(payloads_unconfirmed, "payloads sent whole without an answer; not sent again")                                   \
+    X(payloads_resent_after_close, "payloads sent again, as the connection was closed before any answer")              \
     X(payloads_dropped_queue_full, "payloads pushed out of the full queue by newer ones")                              \
     X(payloads_dropped_too_old, "payloads older than the backend takes")                                               \
     X(payloads_dropped_rejected, "payloads the backend refused for good")                                              \

@@ -95,6 +95,8 @@ void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload
         bool ended = delivery->attempt.end == RPP_END_ABORTED;
         (ended ? tell_end : tell_failure)(report, delivery, verdict, now_ns);
         count_reason(delivery);
+        if (verdict == RPP_VERDICT_RETRY && delivery->attempt.closed)
+            rpp_stats_add(RPP_STAT_payloads_resent_after_close, 1);
         rpp_stats_add(verdict == RPP_VERDICT_RETRY ? RPP_STAT_uploads_retried : RPP_STAT_uploads_failed, 1);
     }
     count_payload(verdict);

@@ -130,6 +130,7 @@ static uint64_t try_deadline_ns(rpp_uploader *self)
 static void count_try(rpp_uploader *self, rpp_payload *payload, const rpp_attempt *attempt)
 {
     if (rpp_attempt_is_server_error(attempt)) payload->tries.server_errors++;
+    if (attempt->closed) payload->tries.closed++;
     if (!rpp_may_be_its_own_fault(attempt)) return;
     uint64_t era = self->thread_data.era;
     if (payload->failed_in && payload->failed_in != era) payload->tries.alone++;

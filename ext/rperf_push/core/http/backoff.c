@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 #define SERVER_ERROR_RETRIES 2u /* the payload itself may break the server */
+#define CLOSED_RETRIES       2u
 #define RETRY_AFTER_MAX_S    UINT64_C(3600)
 #define MOST_WAIT_NS         (UINT64_MAX / 4) /* so that additions cannot overflow */
 
@@ -92,13 +93,19 @@ static rpp_verdict judge_status(const rpp_backoff_policy *policy, const rpp_atte
     return rpp_attempt_is_server_error(attempt) ? judge_server_error(policy, tries) : RPP_VERDICT_REJECTED;
 }
 
+static rpp_verdict judge_no_answer(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_tries tries)
+{
+    bool again = attempt->closed && !attempt->permanent && tries.closed <= CLOSED_RETRIES;
+    return again ? RPP_VERDICT_RETRY : judge_unknown_outcome(policy, attempt);
+}
+
 static rpp_verdict judge(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_tries tries)
 {
     switch (attempt->end) {
     case RPP_END_ANSWERED: return judge_status(policy, attempt, tries);
     case RPP_END_NOT_SENT:
     case RPP_END_IO_ERROR: return attempt->permanent ? RPP_VERDICT_REJECTED : RPP_VERDICT_RETRY;
-    case RPP_END_NO_ANSWER: return judge_unknown_outcome(policy, attempt);
+    case RPP_END_NO_ANSWER: return judge_no_answer(policy, attempt, tries);
     case RPP_END_STORED: return RPP_VERDICT_DELIVERED;
     case RPP_END_ABORTED: break;
     }

@@ -2,8 +2,9 @@
  *
  * A retry is safe only if the backend cannot have stored the payload: after a failure before the request went out whole,
  * and after statuses that say so (408, 429, 500, 502, 503 and similar ones of edge networks). A request that went out whole
- * and got no answer, or 504 and similar ones, has an unknown outcome. A retry would count it twice (measured on Pyroscope
- * 2.2.1), so there is none, unless `resend_unconfirmed`.
+ * and got no answer in time, or 504 and similar ones, has an unknown outcome. A retry would count it twice (measured on Pyroscope
+ * 2.2.1), so there is none, unless `resend_unconfirmed`. If the connection was closed instead, the server has died: none of 30
+ * requests that met a killed Pyroscope was stored. Such a request is sent again, at most twice.
  *
  * 401, 403 and 404 come from rotated tokens and reloading proxies as well as from mistakes, so refusals are retried for as
  * long as the policy says.
@@ -42,6 +43,7 @@ typedef struct rpp_attempt {
     bool permanent;             /* the backend's dialect forbids a retry, whatever the status */
     bool reached;               /* for RPP_END_NOT_SENT: the server took a part of the body */
     bool sent_whole;            /* for RPP_END_ABORTED */
+    bool closed;                /* for RPP_END_NO_ANSWER: the connection was closed before any line of an answer */
     uint64_t retry_after_ns;    /* 0: none */
 } rpp_attempt;
 
@@ -50,6 +52,7 @@ typedef struct rpp_tries {
     uint32_t begun;
     uint32_t server_errors; /* those that were answered 500 */
     uint32_t alone;         /* those that failed although others were delivered since the previous failure */
+    uint32_t closed;        /* those that ended as rpp_attempt.closed */
 } rpp_tries;
 
 typedef enum rpp_verdict {

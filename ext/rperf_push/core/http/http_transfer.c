@@ -211,6 +211,14 @@ static rpp_failure failure_of(const rpp_http_transfer *transfer, CURL *easy, CUR
     return response->connected ? RPP_FAILURE_BROKEN_OFF : RPP_FAILURE_OTHER;
 }
 
+/* No line of the answer came; 1xx ones are no answer. libcurl says the same of half a status line. */
+static bool is_closed(const rpp_http_transfer *transfer, CURLcode code)
+{
+    bool silent = transfer->part == RPP_ANSWER_STATUS;
+    bool broken = code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
+    return transfer->went_before || (silent && broken);
+}
+
 /* Only texts that can not hold credentials: libcurl's own detail is shown for TLS alone. */
 static void describe(rpp_http_transfer *transfer, CURL *easy, CURLcode code)
 {
@@ -294,6 +302,7 @@ rpp_status rpp_http_transfer_conclude(rpp_http_transfer *transfer, CURL *easy, r
     attempt->permanent =
         code == CURLE_URL_MALFORMAT || (code == CURLE_UNSUPPORTED_PROTOCOL && !connected) || refused_for_good;
     attempt->reached = connected && transfer->taken > 0;
+    attempt->closed = attempt->end == RPP_END_NO_ANSWER && !timed_out && is_closed(transfer, code);
     response->timed_out = timed_out;
     response->tls_error = is_tls_error(code);
     response->connected = connected;

@@ -15,6 +15,8 @@
 #define LABELS_AT    96u
 #define LABELS_MAX   (1u << 20)
 #define BEGUN_MAX    0xffffu
+#define ALONE_MAX    0x3fu
+#define CLOSED_MAX   3u
 
 static const char magic[8] = {'R', 'P', 'P', 'S', 'P', 'O', 'O', 'L'};
 static const char *const states[] = {"ready", "sending", "writing"};
@@ -115,8 +117,9 @@ void rpp_spool_file_put_tries(rpp_tries tries, uint8_t bytes[RPP_SPOOL_TRIES_BYT
 {
     uint32_t begun = tries.begun < BEGUN_MAX ? tries.begun : BEGUN_MAX;
     uint32_t server_errors = tries.server_errors < UINT8_MAX ? tries.server_errors : UINT8_MAX;
-    uint32_t alone = tries.alone < UINT8_MAX ? tries.alone : UINT8_MAX;
-    rpp_put32(bytes, begun | alone << 16 | server_errors << 24);
+    uint32_t alone = tries.alone < ALONE_MAX ? tries.alone : ALONE_MAX;
+    uint32_t closed = tries.closed < CLOSED_MAX ? tries.closed : CLOSED_MAX;
+    rpp_put32(bytes, begun | alone << 16 | closed << 22 | server_errors << 24);
 }
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
@@ -146,7 +149,8 @@ rpp_status rpp_spool_file_read(uint8_t *bytes, size_t length, rpp_payload **payl
         return status;
     }
     read->tries = (rpp_tries){.begun = rpp_get32(bytes + RPP_SPOOL_TRIES_OFFSET) & BEGUN_MAX,
-                              .alone = bytes[RPP_SPOOL_TRIES_OFFSET + 2],
+                              .alone = bytes[RPP_SPOOL_TRIES_OFFSET + 2] & ALONE_MAX,
+                              .closed = bytes[RPP_SPOOL_TRIES_OFFSET + 2] >> 6,
                               .server_errors = bytes[RPP_SPOOL_TRIES_OFFSET + 3]};
     read->time_ns = get64(bytes + 32);
     read->duration_ns = get64(bytes + 40);

@@ -12,8 +12,8 @@
  *   88 pid
  *   96 the labels (label_bytes.h); then the payload's bytes
  *
- * Numbers are little-endian, of 4 bytes up to byte 24, else of 8; of the tries, 2 bytes count those begun,
- * one those that failed alone, and one those answered 500. Nothing else is written: no address, no header, no credentials.
+ * Numbers are little-endian, of 4 bytes up to byte 24, else of 8; of the tries, 16 bits count those begun, 6 those that
+ * failed alone, 2 those whose connection was closed, and 8 those answered 500. Nothing else is written: no address, no header, no credentials.
  *
  * A file that was cut, or changed anywhere except in its tries, is detected.
  *
