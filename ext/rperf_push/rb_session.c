@@ -193,6 +193,7 @@ static void forget_after_fork(void)
     pthread_mutex_init(&gate, NULL);
     current = NULL;
     rb_rpp_outcomes_follow(NULL);
+    rpp_exporter_forget_after_fork();
     if (parents) {
         settings_for_child = parents->settings;
         rpp_uploader_forget_after_fork(parents->uploader);

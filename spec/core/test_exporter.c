@@ -158,6 +158,42 @@ TEST(comments_say_where_it_comes_from)
     rpp_payload_queue_free(queue);
 }
 
+/* A server has them beside the profile. */
+TEST(a_file_says_the_name_and_the_tags)
+{
+    rpp_payload_queue *queue = queue_for_all();
+    test_window window = window_of(1, 1);
+    window_set(&window, "application_name", "shop");
+    window_set(&window, "tags", "region=eu,env=prod");
+    window_set(&window, "directory", "/tmp/profiles");
+    window.settings->backend = RPP_BACKEND_DIRECTORY;
+    export_window(&window, queue, (rpp_backend_limits){0});
+    rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
+    CHECK(payload);
+    pprof_model read = read_payload(payload);
+    static const char *const expected[] = {"application_name shop", "tag env=prod", "tag region=eu"};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STR(string_at(&read, nth_field(read.fields, "comment", 3 + i)->number), expected[i]);
+    }
+    pprof_free(&read);
+    rpp_payload_free(payload);
+    window_close(&window);
+    rpp_payload_queue_free(queue);
+}
+
+TEST(a_forked_child_counts_its_payloads_from_1)
+{
+    for (unsigned fork = 0; fork < 2; fork++) {
+        rpp_payload_queue *queue = queue_for_all();
+        test_window window = window_of(1, 1);
+        rpp_exporter_forget_after_fork();
+        export_window(&window, queue, (rpp_backend_limits){0});
+        CHECK_INT(rpp_payload_queue_newest(queue), 1);
+        window_close(&window);
+        rpp_payload_queue_free(queue);
+    }
+}
+
 TEST(too_many_samples_become_parts)
 {
     sums found = exported(1001, 5, (rpp_backend_limits){.max_samples = 150});

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "rperf_push"
 require_relative "../support/pprof_profile"
 require_relative "../support/working_process"
 
@@ -29,6 +30,23 @@ RSpec.describe "Profiles as files" do
   end
 
   def wait_for_more(count) = delivered.then { |before| wait_until("#{count} more files") { delivered >= before + count } }
+
+  # A preloaded worker is a child of the process that has written files before.
+  it "say whose they are, and are numbered in each process from 1" do
+    code = <<~RUBY
+      RperfPush.configure { |config| config.directory = #{folder.inspect}; config.application_name = "shop"; config.tags[:env] = "test" }
+      work = ->(*) { 200_000.times { Math.sqrt(2) }; RperfPush.flush }
+      2.times(&work)
+      Process.wait(fork { work.call })
+      RperfPush.shutdown
+    RUBY
+    _, err, status = run_ruby(code)
+    expect([err, status]).to match(["", be_success])
+    numbers = files.group_by { |path| path[/-(\d+)-\d+\.pb/, 1] }.values.map { |paths| paths.map { |path| path[/-(\d+)\.pb/, 1].to_i } }
+    expect(numbers.map(&:first)).to eq([1, 1])
+    comments = files.map { |path| RperfPush.load(path)[:comments] }
+    expect(comments).to all(include("application_name shop", "tag env=test"))
+  end
 
   context "with a limit of number" do
     let(:settings) { { "DIRECTORY_MAX_FILES" => "3" } }

@@ -4,7 +4,7 @@ import type { Tables } from "./pprof";
 
 /** Comments of ours and of rperf, which say what pprof has no field for. Those of other producers are shown as they are. */
 const KNOWN: [pattern: RegExp, name: string, unit?: string, joined?: Fact["joined"]][] = [
-  [/^Ruby (\S.*)$/, "Ruby"], [/^mode (\S+)$/, "mode"], [/^frequency (\d+)(?: Hz)?$/, "frequency", "Hz"],
+  [/^application_name (.+)$/, "application"], [/^Ruby (\S.*)$/, "Ruby"], [/^mode (\S+)$/, "mode"], [/^frequency (\d+)(?: Hz)?$/, "frequency", "Hz"],
   [/^sampling_count (\d+)$/, "samples", "count", "sum"], [/^detected_thread_count (\d+)$/, "threads", "count", "most"], [/^(rperf(?:-push)? \S+)$/, "by"],
 ];
 const LEFT_OUT = /^(?:trigger_count|sampling_time_ns|unique_frames|unique_stacks) /;

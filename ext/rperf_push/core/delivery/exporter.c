@@ -30,8 +30,7 @@ struct rpp_exporter {
     rpp_payload_queue *queue;
     rpp_backend_limits limits;
     rpp_pprof_options options;
-    const char *comments[5];
-    char mode[RPP_MODE_TEXT_MAX + 8], frequency[32];
+    char **comments; /* NULL-terminated */
     bool told_of_labels, told_of_series;
     uint64_t random;
 };
@@ -58,18 +57,55 @@ typedef struct part {
     rpp_pprof_totals totals;
 } part;
 
+/* --- birth and death ------------------------------------------------------------------------------------------------ */
+
+/* "KIND TEXT", or "KIND NAME=TEXT" */
+static bool add_comment(char ***end, const char *kind, const char *text, const char *value)
+{
+    size_t size = strlen(kind) + strlen(text) + (value ? strlen(value) : 0) + 3;
+    char *comment = rpp_malloc(size);
+    if (!comment) return false;
+    snprintf(comment, size, "%s %s%s%s", kind, text, value ? "=" : "", value ? value : "");
+    *(*end)++ = comment;
+    return true;
+}
+
+/* A server has the name and the tags beside a profile; a file says them itself. */
+static bool add_labels(char ***end, const rpp_pairs *labels)
+{
+    bool good = true;
+    for (size_t i = 0; i < labels->count && good; i++) {
+        const rpp_pair *label = &labels->items[i];
+        good = i ? add_comment(end, "tag", label->key, label->value)
+                 : add_comment(end, "application_name", label->value, NULL);
+    }
+    return good;
+}
+
+static bool make_comments(rpp_exporter *exporter, const rpp_settings *settings)
+{
+    const rpp_payload nobodys = {0};
+    char mode[RPP_MODE_TEXT_MAX], frequency[32];
+    rpp_pairs labels = {0};
+    bool is_file = settings->backend == RPP_BACKEND_DIRECTORY;
+    if (is_file && rpp_series_labels(settings, &nobodys, &labels) != RPP_OK) return false;
+    snprintf(frequency, sizeof frequency, "%u", (unsigned)settings->frequency);
+    exporter->comments = rpp_calloc(5 + labels.count, sizeof *exporter->comments);
+    char **end = exporter->comments;
+    bool good = end && add_comment(&end, "rperf-push", RPP_VERSION, NULL) &&
+                add_comment(&end, "mode", rpp_mode_text(settings->mode, "+", mode), NULL) &&
+                add_comment(&end, "frequency", strcat(frequency, " Hz"), NULL) && add_labels(&end, &labels);
+    if (good && settings->ruby_description) good = (*end = rpp_strdup(settings->ruby_description)) != NULL;
+    rpp_pairs_destroy(&labels);
+    return good;
+}
+
 rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_names *names, rpp_payload_queue *queue,
                                const rpp_backend_limits *limits, bool legal_label_names)
 {
     rpp_exporter *exporter = rpp_calloc(1, sizeof *exporter);
     if (!exporter) return NULL;
-    char mode[RPP_MODE_TEXT_MAX];
-    snprintf(exporter->mode, sizeof exporter->mode, "mode %s", rpp_mode_text(settings->mode, "+", mode));
-    snprintf(exporter->frequency, sizeof exporter->frequency, "frequency %u Hz", (unsigned)settings->frequency);
-    exporter->comments[0] = "rperf-push " RPP_VERSION;
-    exporter->comments[1] = exporter->mode;
-    exporter->comments[2] = exporter->frequency;
-    exporter->comments[3] = settings->ruby_description;
+    bool commented = make_comments(exporter, settings);
     exporter->names = names;
     exporter->queue = queue;
     exporter->limits = *limits;
@@ -77,12 +113,12 @@ rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_nam
     exporter->options = (rpp_pprof_options){.mode = settings->mode | RPP_MODE_CUSTOM,
                                             .period_ns = RPP_NS_PER_S / (settings->frequency ? settings->frequency : 1),
                                             .vm_state_frames = settings->vm_state_frames,
-                                            .comments = exporter->comments,
+                                            .comments = (const char *const *)exporter->comments,
                                             .doc_url = DOC_URL,
                                             .settings = settings,
                                             .legal_label_names = legal_label_names,
                                             .policy = rpp_label_policy_new(settings, legal_label_names)};
-    if (exporter->options.policy) return exporter;
+    if (commented && exporter->options.policy) return exporter;
     rpp_exporter_free(exporter);
     return NULL;
 }
@@ -91,6 +127,8 @@ void rpp_exporter_free(rpp_exporter *exporter)
 {
     if (!exporter) return;
     rpp_label_policy_free(exporter->options.policy);
+    for (char **comment = exporter->comments; comment && *comment; comment++) rpp_free(*comment);
+    rpp_free(exporter->comments);
     rpp_free(exporter);
 }
 
@@ -253,10 +291,16 @@ static rpp_status encode_range(window_parts *parts, size_t first, size_t count)
 /* --- the window ----------------------------------------------------------------------------------------------------- */
 
 /* All exporters of the process count together, from 1. */
+static _Atomic uint64_t last_sequence;
+
 static uint64_t next_sequence(void)
 {
-    static _Atomic uint64_t last;
-    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    return atomic_fetch_add_explicit(&last_sequence, 1, memory_order_relaxed) + 1;
+}
+
+void rpp_exporter_forget_after_fork(void)
+{
+    atomic_store_explicit(&last_sequence, 0, memory_order_relaxed);
 }
 
 static void count_part(const rpp_payload *payload)

@@ -24,5 +24,7 @@ rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_nam
 void rpp_exporter_free(rpp_exporter *exporter);
 /* Logs and counts failures (encode_failures). */
 void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile);
+/* In a forked child: its payloads are numbered from 1. */
+void rpp_exporter_forget_after_fork(void);
 
 #endif
