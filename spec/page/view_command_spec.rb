@@ -140,7 +140,7 @@ RSpec.describe "rperf-push view" do
     end
 
     it "prints without a browser, and wherever text is asked for" do
-      { [["report", @path], false] => /^Total: /, [["report", "--top", @path], true] => /^ Flat:/, [["diff", @path, @path], false] => /^Total: \S+ \S+ → / }.each do |(arguments, browser), first|
+      { [["report", @path], false] => /^Total: /, [["report", "--top", @path], true] => /^ Flat:/, [["diff", @path, @path], false] => /^Total: \S+ → / }.each do |(arguments, browser), first|
         in_terminal(*arguments, browser:) do |output, pid|
           text = +""
           begin
@@ -148,8 +148,8 @@ RSpec.describe "rperf-push view" do
           rescue Errno::EIO, EOFError
             Process.wait(pid)
           end
-          expect(text).to match(first)
-          expect(text).not_to include("http://")
+          expect(text.b.force_encoding(Encoding::UTF_8)).to match(first)
+          expect(text.b).not_to include("http://")
         end
       end
     end

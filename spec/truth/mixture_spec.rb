@@ -16,7 +16,7 @@ RSpec.describe "A mixture of acts", :measures do
     BYTES = Random.new(1).bytes(150_000).freeze
     LOCK, MONITOR, ASKED = Mutex.new, Monitor.new, Queue.new
     LEFT, RIGHT = UNIXSocket.pair
-    FILE = Tempfile.new("mixture")
+    FILE = Tempfile.new("mixture", binmode: true)
     FILE.write(BYTES)
     FILE.flush
 
