@@ -39,7 +39,7 @@ static rpp_status perform(rpp_http_client *client, const rpp_http_request *reque
     memcpy(self->sent, request->body, request->body_length);
     self->sent_length = request->body_length;
     self->deadline_ns = request->deadline_ns;
-    if (client->before_send) client->before_send(client->before_send_context);
+    if (client->before_send) client->before_send(client->before_send_context, request->claim);
     if (self->status != RPP_OK) return self->status;
 
     *response =

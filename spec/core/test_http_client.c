@@ -820,8 +820,9 @@ typedef struct watcher {
     size_t requests; /* that the server had read by then */
 } watcher;
 
-static void watch(void *context)
+static void watch(void *context, unsigned claim)
 {
+    (void)claim;
     watcher *self = context;
     self->calls++;
     self->requests = self->server ? loopback_server_count(self->server) : 0;

@@ -214,3 +214,28 @@ TEST(what_holds_for_each_attempt_in_each_situation)
     }
     CHECK_INT(tried, 22032);
 }
+
+/* It began before another one failed. */
+TEST(a_stale_try_tells_nothing_new_of_the_backend)
+{
+    const rpp_streak streak = {.failures = 3};
+    const rpp_situation s = {
+        .now_ns = 1000 * S, .tries = {.begun = 1}, .streak = streak, .stale = true, .rest_until_ns = 1020 * S};
+    static const struct {
+        rpp_attempt attempt;
+        rpp_verdict verdict;
+        uint64_t rest_until_s;
+    } rows[] = {
+        {{.end = RPP_END_ANSWERED, .http_status = 200}, RPP_VERDICT_DELIVERED, 1020},
+        {{.end = RPP_END_NOT_SENT}, RPP_VERDICT_RETRY, 1020},
+        {{.end = RPP_END_ANSWERED, .http_status = 429, .retry_after_ns = 5 * S}, RPP_VERDICT_RETRY, 1020},
+        {{.end = RPP_END_ANSWERED, .http_status = 429, .retry_after_ns = 500 * S}, RPP_VERDICT_RETRY, 1500},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t random = 7;
+        rpp_next_try next = rpp_next_try_after(&policy, &rows[i].attempt, &s, &random);
+        CHECK_INT(next.verdict, rows[i].verdict);
+        CHECK_INT(next.streak.failures, 3);
+        CHECK_INT(next.rest_until_ns, rows[i].rest_until_s * S);
+    }
+}

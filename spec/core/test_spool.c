@@ -109,7 +109,7 @@ static uint64_t take_at(rpp_spool *spool, uint64_t now_ns)
     rpp_payload *payload = rpp_spool_take(spool, now_ns);
     uint64_t number = payload ? payload->sequence : 0;
     CHECK(!payload || (payload->time_ns == AT + number && payload->bytes[payload->length - 1] == (uint8_t)number));
-    CHECK_INT(rpp_spool_has_claim(spool), payload != NULL);
+    CHECK(!payload || payload->claim == 1);
     rpp_payload_free(payload);
     return number;
 }
@@ -122,7 +122,7 @@ static uint64_t take(scene *s)
 static uint64_t take_away(scene *s)
 {
     uint64_t number = take(s);
-    rpp_spool_remove(s->spool);
+    if (number) rpp_spool_remove(s->spool, 1);
     return number;
 }
 
@@ -182,7 +182,7 @@ TEST(what_is_put_is_taken_whole_and_for_its_owner_only)
     CHECK_STR(rpp_pairs_get(&payload->labels, "env"), "prod");
     rpp_payload_free(payload);
     CHECK_INT(STAT(payloads_unspooled), 0);
-    rpp_spool_remove(s.spool);
+    rpp_spool_remove(s.spool, 1);
     CHECK_INT(count_files(&s, "", NULL), 0);
     CHECK_INT(STAT(payloads_unspooled), 1);
     CHECK_INT(STAT(spool_files) + STAT(spool_bytes) + STAT(spool_errors), 0);
@@ -231,11 +231,11 @@ TEST(what_is_claimed_is_nobody_elses_until_it_is_given_back)
     CHECK_INT(take(&s), 1);
     CHECK_INT(take_at(other, s.now_ns), 0);
     CHECK_INT(rpp_spool_due_ns(other, s.now_ns), s.now_ns + 30 * RPP_NS_PER_S); /* it may come back */
-    rpp_spool_sending(s.spool);
-    rpp_spool_sending(s.spool); /* once more is no more */
+    rpp_spool_sending(s.spool, 1);
+    rpp_spool_sending(s.spool, 1); /* once more is no more */
     CHECK_INT(count_files(&s, ".sending", NULL), 1);
     CHECK_INT(take_at(other, s.now_ns), 0);
-    CHECK_OK(rpp_spool_give_back(s.spool, &(rpp_payload){.tries = {.begun = 5, .server_errors = 2}}));
+    CHECK_OK(rpp_spool_give_back(s.spool, &(rpp_payload){.claim = 1, .tries = {.begun = 5, .server_errors = 2}}));
     CHECK_INT(count_files(&s, ".ready", NULL), 1);
     CHECK_INT(STAT(payloads_unspooled), 0);
 
@@ -257,7 +257,7 @@ TEST(after_a_return_the_oldest_is_the_next)
     for (uint64_t i = 1; i <= 3; i++) put(s.spool, i);
     CHECK_INT(take_away(&s), 1);
     CHECK_INT(take(&s), 2);
-    CHECK_OK(rpp_spool_give_back(s.spool, &(rpp_payload){.tries = {.begun = 1, .server_errors = 0}}));
+    CHECK_OK(rpp_spool_give_back(s.spool, &(rpp_payload){.claim = 1, .tries = {.begun = 1, .server_errors = 0}}));
     CHECK_INT(take_away(&s), 2);
     CHECK_INT(take_away(&s), 3);
     tear_down(&s);
@@ -284,18 +284,19 @@ static void *put_and_take(void *context)
         rpp_payload *payload = rpp_spool_take(self->spool, 1);
         if (!payload) continue;
         if (rpp_random_next(&random) % 3 == 0) {
-            CHECK_OK(rpp_spool_give_back(self->spool, &(rpp_payload){.tries = {.begun = 1, .server_errors = 0}}));
+            CHECK_OK(rpp_spool_give_back(self->spool,
+                                         &(rpp_payload){.claim = 1, .tries = {.begun = 1, .server_errors = 0}}));
         } else {
             atomic_fetch_add(&self->seen[payload->sequence], 1);
-            if (i % 8) rpp_spool_sending(self->spool);
-            rpp_spool_remove(self->spool);
+            if (i % 8) rpp_spool_sending(self->spool, 1);
+            rpp_spool_remove(self->spool, 1);
         }
         rpp_payload_free(payload);
     }
     for (rpp_payload *payload; (payload = rpp_spool_take(self->spool, 1));) {
         atomic_fetch_add(&self->seen[payload->sequence], 1);
         rpp_payload_free(payload);
-        rpp_spool_remove(self->spool);
+        rpp_spool_remove(self->spool, 1);
     }
     return NULL;
 }
@@ -339,9 +340,9 @@ TEST(two_processes_share_a_directory)
         if (children[i]) continue;
         rpp_spool *own = rpp_spool_new(s.settings);
         while ((number = take_at(own, 1))) {
-            rpp_spool_sending(own);
+            rpp_spool_sending(own, 1);
             if (write(pipes[1], &number, sizeof number) != sizeof number) _exit(1);
-            rpp_spool_remove(own);
+            rpp_spool_remove(own, 1);
         }
         _exit(0);
     }
@@ -369,7 +370,7 @@ static void kill_in_between(scene *s, bool sending)
     if (!child) {
         rpp_spool *own = rpp_spool_new(s->settings);
         uint64_t number = take_at(own, 1);
-        if (sending) rpp_spool_sending(own);
+        if (sending) rpp_spool_sending(own, 1);
         if (write(pipes[1], number ? "1" : "0", 1) != 1) _exit(1);
         for (;;) pause();
     }
@@ -512,7 +513,7 @@ TEST(what_is_being_sent_does_not_make_room)
     CHECK_OK(put_bytes(s.spool, 3, 1000));
     CHECK_INT(STAT(payloads_dropped_spool_full), 1);
     CHECK_INT(put_bytes(s.spool, 4, 1200), RPP_LIMIT); /* only one can go, and that is too small */
-    rpp_spool_remove(s.spool);
+    rpp_spool_remove(s.spool, 1);
     CHECK_INT(take_away(&s), 0);
     CHECK_INT(put_bytes(s.spool, 5, 10000), RPP_LIMIT);
     CHECK_INT(STAT(spool_errors), 2);
@@ -640,9 +641,9 @@ TEST(what_vanishes_while_it_is_sent_is_in_memory_only)
     snprintf(away, sizeof away, "%s/away", s.root);
     CHECK_INT(take(&s), 1);
     CHECK_INT(rename(s.path, away), 0);
-    rpp_spool_sending(s.spool);
-    CHECK_INT(rpp_spool_give_back(s.spool, &(rpp_payload){.tries = {.begun = 1, .server_errors = 0}}), RPP_IO);
-    CHECK(!rpp_spool_has_claim(s.spool));
+    rpp_spool_sending(s.spool, 1);
+    CHECK_INT(rpp_spool_give_back(s.spool, &(rpp_payload){.claim = 1, .tries = {.begun = 1, .server_errors = 0}}),
+              RPP_IO);
     CHECK_INT(STAT(payloads_unspooled), 1);
     CHECK_INT(rename(away, s.path), 0);
     s.now_ns += 100 * RPP_NS_PER_S;
@@ -831,7 +832,7 @@ TEST(no_credentials_are_written)
     set_up(&s);
     put(s.spool, 1);
     CHECK_INT(take(&s), 1);
-    rpp_spool_sending(s.spool);
+    rpp_spool_sending(s.spool, 1);
     snprintf(command, sizeof command, "grep -rqE 'secret|me:' '%s'", s.path);
     CHECK(system(command) != 0);
     snprintf(command, sizeof command, "grep -rq 'shop' '%s'", s.path);

@@ -82,7 +82,7 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
         *delivery = (rpp_delivery){.attempt.end = RPP_END_ABORTED};
         return RPP_OK;
     }
-    if (s->http.before_send) s->http.before_send(s->http.before_send_context);
+    if (s->http.before_send) s->http.before_send(s->http.before_send_context, payload->claim);
     if (answer == WORKS || answer == IS_DEAF) store(payload);
     *delivery = (rpp_delivery){.attempt = {.end = answer == IS_DEAF ? RPP_END_NO_ANSWER : RPP_END_ANSWERED,
                                            .http_status = answer,

@@ -47,7 +47,8 @@ RSpec.describe "A spool" do
     expect(arrived("killed").size + stats["payloads_unconfirmed"]).to eq(left.size - 1)
     expect(stats).to include("payloads_dropped_damaged" => 1, "payloads_unconfirmed" => be <= 1, "payloads_dropped_too_old" => 0)
     times = arrived("killed").map(&:time_nanos)
-    expect(times).to eq(times.uniq.sort)
+    expect(times).to match_array(times.uniq)
+    expect(times.each_with_index.map { |time, place| (times.sort.index(time) - place).abs }).to all be < 8 # so many are under way at once
   end
 
   it "outlasts an outage: all arrives, in order and once, when the server is back" do

@@ -23,25 +23,58 @@ static bool is_good(const rpp_delivery *delivery)
     return attempt->end == RPP_END_ANSWERED && attempt->http_status >= 200 && attempt->http_status <= 299;
 }
 
+static void use_other(fallback *self, unsigned choice, int status)
+{
+    if (self->in_use == choice) return;
+    rpp_log(RPP_LOG_INFO, "the server answers %d to %s: using %s", status, self->choices[!choice]->name,
+            self->choices[choice]->name);
+    self->in_use = choice;
+}
+
 /* If the server knows neither, show the answer of the one in use. */
 static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
                           rpp_delivery *delivery)
 {
     fallback *self = (fallback *)backend;
-    rpp_backend *usual = self->choices[self->in_use], *other = self->choices[!self->in_use];
+    unsigned choice = self->in_use;
+    rpp_backend *usual = self->choices[choice], *other = self->choices[!choice];
     rpp_delivery of_other = {0};
     rpp_status status = usual->deliver(usual, payload, deadline_ns, delivery);
     if (status != RPP_OK || !is_unknown_there(delivery)) return status;
 
     status = other->deliver(other, payload, deadline_ns, &of_other);
     if (status != RPP_OK || is_unknown_there(&of_other)) return status;
-    if (is_good(&of_other)) {
-        rpp_log(RPP_LOG_INFO, "the server answers %d to %s: using %s", delivery->attempt.http_status, usual->name,
-                other->name);
-        self->in_use = !self->in_use;
-    }
+    if (is_good(&of_other)) use_other(self, !choice, delivery->attempt.http_status);
     *delivery = of_other;
     return RPP_OK;
+}
+
+static rpp_status begin(rpp_backend *backend, rpp_flight *flight)
+{
+    fallback *self = (fallback *)backend;
+    flight->choice = self->in_use;
+    flight->detour = false;
+    rpp_backend *usual = self->choices[flight->choice];
+    return usual->begin(usual, flight);
+}
+
+static rpp_status end(rpp_backend *backend, rpp_flight *flight)
+{
+    fallback *self = (fallback *)backend;
+    rpp_backend *asked = self->choices[flight->choice];
+    rpp_delivery of_usual = flight->delivery; /* on the detour */
+    rpp_status status = asked->end(asked, flight);
+    if (status != RPP_OK) return status;
+    if (flight->detour) {
+        if (is_good(&flight->delivery)) use_other(self, flight->choice, of_usual.attempt.http_status);
+        if (is_unknown_there(&flight->delivery)) flight->delivery = of_usual;
+        return RPP_OK;
+    }
+    if (!is_unknown_there(&flight->delivery)) return RPP_OK;
+    flight->detour = true;
+    flight->choice = !flight->choice;
+    rpp_backend *other = self->choices[flight->choice];
+    return other->begin(other, flight);
 }
 
 static void free_both(rpp_backend *backend)
@@ -64,6 +97,10 @@ rpp_backend *rpp_backend_fallback_new(rpp_backend *first, rpp_backend *second)
     self->choices[1] = second;
     self->backend = *first;
     self->backend.deliver = deliver;
+    if (first->begin && second->begin) {
+        self->backend.begin = begin;
+        self->backend.end = end;
+    }
     self->backend.free = free_both;
     return &self->backend;
 }

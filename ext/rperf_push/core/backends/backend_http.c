@@ -20,7 +20,6 @@
 #include "settings/pairs.h"
 
 #define HEADER_MAX 8000u
-#define NUMBER_MAX 64u
 
 static rpp_status write_label_header(rpp_byte_sink *sink, const rpp_pairs *labels)
 {
@@ -43,46 +42,38 @@ static rpp_status write_name_header(rpp_byte_sink *sink, const char *service)
     return status == RPP_OK ? rpp_byte_sink_write(sink, "", 1) : status;
 }
 
-static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+/* Labels that do not fit into a header are left out. The profile is worth more. */
+static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
                           rpp_delivery *delivery)
 {
-    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
-    char time[NUMBER_MAX], duration[NUMBER_MAX], sequence[NUMBER_MAX];
+    rpp_byte_buffer *service_header = &post->texts[0], *label_header = &post->texts[1];
+    char(*lines)[RPP_POST_LINE_MAX] = post->lines;
+    rpp_http_request *request = &post->request;
     rpp_pairs labels = {0};
-    rpp_byte_buffer service_header, label_header;
     size_t headers = 0;
-    rpp_byte_buffer_init(&service_header, HEADER_MAX);
-    rpp_byte_buffer_init(&label_header, HEADER_MAX);
+    (void)delivery;
+    rpp_byte_buffer_init(service_header, HEADER_MAX);
+    rpp_byte_buffer_init(label_header, HEADER_MAX);
 
-    rpp_http_request request = {
-        .url = self->url,
-        .content_type = "application/octet-stream",
-        .body = payload->bytes,
-        .body_length = payload->length,
-        .deadline_ns = deadline_ns,
-    };
-    snprintf(time, sizeof time, "X-Profile-Time-Nanos: %" PRIu64, payload->time_ns);
-    snprintf(duration, sizeof duration, "X-Profile-Duration-Nanos: %" PRIu64, payload->duration_ns);
-    snprintf(sequence, sizeof sequence, "X-Profile-Sequence: %" PRIu64, payload->sequence);
-    request.headers[headers++] = time;
-    request.headers[headers++] = duration;
-    request.headers[headers++] = sequence;
-
+    request->url = self->url;
+    request->content_type = "application/octet-stream";
+    request->body = payload->bytes;
+    request->body_length = payload->length;
+    snprintf(lines[0], RPP_POST_LINE_MAX, "X-Profile-Time-Nanos: %" PRIu64, payload->time_ns);
+    snprintf(lines[1], RPP_POST_LINE_MAX, "X-Profile-Duration-Nanos: %" PRIu64, payload->duration_ns);
+    snprintf(lines[2], RPP_POST_LINE_MAX, "X-Profile-Sequence: %" PRIu64, payload->sequence);
+    while (headers < RPP_POST_LINES) {
+        request->headers[headers] = lines[headers];
+        headers++;
+    }
     rpp_status status = rpp_series_labels(self->settings, payload, &labels);
-    if (status != RPP_OK) goto done;
-    status = write_name_header(&service_header.sink, labels.items[0].value);
-    if (status == RPP_OK) request.headers[headers++] = (const char *)service_header.bytes;
-    if (status == RPP_OK && labels.count > 1) status = write_label_header(&label_header.sink, &labels);
-    if (status == RPP_OK && label_header.length) request.headers[headers++] = (const char *)label_header.bytes;
-    if (status == RPP_NO_MEMORY) goto done;
-    /* RPP_LIMIT: labels that do not fit into a header are left out. The profile is worth more. */
-    status = rpp_backend_over_http_post(self, &request, NULL, delivery, NULL);
-
-done:
-    rpp_byte_buffer_destroy(&service_header);
-    rpp_byte_buffer_destroy(&label_header);
+    if (status != RPP_OK) return status;
+    status = write_name_header(&service_header->sink, labels.items[0].value);
+    if (status == RPP_OK) request->headers[headers++] = (const char *)service_header->bytes;
+    if (status == RPP_OK && labels.count > 1) status = write_label_header(&label_header->sink, &labels);
+    if (status == RPP_OK && label_header->length) request->headers[headers++] = (const char *)label_header->bytes;
     rpp_pairs_destroy(&labels);
-    return status;
+    return status == RPP_LIMIT ? RPP_OK : status;
 }
 
 rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client *http)
@@ -90,10 +81,13 @@ rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client 
     char *url = rpp_url_without_userinfo(settings->server_address);
     rpp_backend_over_http *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
     if (!self) return NULL;
+    self->prepare = prepare;
     self->backend = (rpp_backend){.name = "http",
                                   .limits.max_age_ns = RPP_BACKEND_AGE_MAX_NS,
                                   .legal_label_names = true,
-                                  .deliver = deliver,
+                                  .deliver = rpp_backend_over_http_deliver,
+                                  .begin = rpp_backend_over_http_begin,
+                                  .end = rpp_backend_over_http_end,
                                   .free = rpp_backend_over_http_free};
     return &self->backend;
 }

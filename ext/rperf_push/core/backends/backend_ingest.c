@@ -77,37 +77,24 @@ static rpp_status write_url(rpp_byte_sink *sink, const char *address, const rpp_
     return status == RPP_OK ? rpp_byte_sink_write(sink, rest, (size_t)length + 1) : status;
 }
 
-static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
                           rpp_delivery *delivery)
 {
-    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    rpp_byte_buffer *url = &post->texts[0];
     rpp_pairs labels = {0};
-    rpp_byte_buffer url;
-    rpp_byte_buffer_init(&url, URL_MAX);
-
+    rpp_byte_buffer_init(url, URL_MAX);
     rpp_status status = rpp_series_labels(self->settings, payload, &labels);
-    if (status != RPP_OK) goto done;
-    status = write_url(&url.sink, self->url, &labels, payload);
+    if (status == RPP_OK) status = write_url(&url->sink, self->url, &labels, payload);
+    rpp_pairs_destroy(&labels);
     if (status == RPP_LIMIT) {
         *delivery = (rpp_delivery){.attempt = {.end = RPP_END_NOT_SENT, .permanent = true},
                                    .message = "the tags are too long for /ingest"};
-        status = RPP_OK;
-        goto done;
+        return RPP_INVALID;
     }
-    if (status != RPP_OK) goto done;
-
-    rpp_http_request request = {
-        .url = (const char *)url.bytes,
-        .content_type = "application/octet-stream",
-        .body = payload->bytes,
-        .body_length = payload->length,
-        .deadline_ns = deadline_ns,
-    };
-    status = rpp_backend_over_http_post(self, &request, hints, delivery, NULL);
-
-done:
-    rpp_byte_buffer_destroy(&url);
-    rpp_pairs_destroy(&labels);
+    post->request = (rpp_http_request){.url = (const char *)url->bytes,
+                                       .content_type = "application/octet-stream",
+                                       .body = payload->bytes,
+                                       .body_length = payload->length};
     return status;
 }
 
@@ -116,11 +103,15 @@ rpp_backend *rpp_backend_ingest_new(const rpp_settings *settings, rpp_http_clien
     char *url = rpp_url_join(settings->server_address, "/ingest");
     rpp_backend_over_http *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
     if (!self) return NULL;
+    self->prepare = prepare;
+    self->hints = hints;
     self->dialect = (rpp_dialect){.speaks_no_html = true, .says_422_for_all = true, .says_500_for_many = true};
     self->backend = (rpp_backend){.name = "pyroscope_ingest",
                                   .limits = rpp_pyroscope_limits,
                                   .legal_label_names = true,
-                                  .deliver = deliver,
+                                  .deliver = rpp_backend_over_http_deliver,
+                                  .begin = rpp_backend_over_http_begin,
+                                  .end = rpp_backend_over_http_end,
                                   .free = rpp_backend_over_http_free};
     return &self->backend;
 }

@@ -1,4 +1,4 @@
-/* backend_over_http.c - the common part of backends that speak HTTP: an address, a client, and one POST. */
+/* backend_over_http.c - the common part of backends that speak HTTP: an address, a client, and one POST for a payload. */
 #include "backends/backend_over_http.h"
 
 #include <stddef.h>
@@ -53,18 +53,70 @@ static const char *hint_for(int status, const rpp_status_hint *hints)
     }
 }
 
-rpp_status rpp_backend_over_http_post(rpp_backend_over_http *self, const rpp_http_request *request,
-                                      const rpp_status_hint *hints, rpp_delivery *delivery, bool *connected)
+static void destroy_post(rpp_post *post)
 {
-    rpp_http_response response = {0};
-    rpp_status status = self->http->perform(self->http, request, &response);
-    if (status != RPP_OK) return status;
-    if (response.body) rpp_secrets_hide(self->settings, response.body);
-    rpp_delivery_from_response(delivery, &response, self->dialect);
-    if (delivery->attempt.end == RPP_END_ANSWERED && *delivery->message && response.attempt.http_status / 100 != 2) {
-        rpp_delivery_add_hint(delivery, hint_for(delivery->attempt.http_status, hints));
+    for (unsigned i = 0; i < RPP_POST_TEXTS; i++) rpp_byte_buffer_destroy(&post->texts[i]);
+    rpp_free(post->body);
+    *post = (rpp_post){0};
+}
+
+/* RPP_INVALID: nothing is sent, and the delivery says why. */
+static rpp_status prepare(rpp_backend_over_http *self, rpp_flight *flight)
+{
+    flight->post = (rpp_post){0};
+    rpp_status status = self->prepare(self, flight->payload, &flight->post, &flight->delivery);
+    flight->post.request.deadline_ns = flight->deadline_ns;
+    flight->post.request.claim = flight->payload->claim;
+    if (status != RPP_OK) destroy_post(&flight->post);
+    return status;
+}
+
+static void conclude(rpp_backend_over_http *self, rpp_flight *flight, rpp_http_response *response)
+{
+    rpp_delivery *delivery = &flight->delivery;
+    if (response->body) rpp_secrets_hide(self->settings, response->body);
+    rpp_delivery_from_response(delivery, response, self->dialect);
+    if (delivery->attempt.end == RPP_END_ANSWERED && *delivery->message && response->attempt.http_status / 100 != 2) {
+        rpp_delivery_add_hint(delivery, hint_for(delivery->attempt.http_status, self->hints));
     }
-    if (connected) *connected = response.connected;
-    rpp_http_response_destroy(&response);
-    return RPP_OK;
+    if (self->conclude) self->conclude(self, flight->payload, response->connected, delivery);
+    rpp_http_response_destroy(response);
+}
+
+rpp_status rpp_backend_over_http_deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+                                         rpp_delivery *delivery)
+{
+    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    rpp_flight flight = {.payload = payload, .deadline_ns = deadline_ns};
+    rpp_http_response response = {0};
+    rpp_status status = prepare(self, &flight);
+    if (status == RPP_OK) {
+        status = self->http->perform(self->http, &flight.post.request, &response);
+        if (status == RPP_OK) conclude(self, &flight, &response);
+        destroy_post(&flight.post);
+    }
+    *delivery = flight.delivery;
+    return status == RPP_INVALID ? RPP_OK : status;
+}
+
+rpp_status rpp_backend_over_http_begin(rpp_backend *backend, rpp_flight *flight)
+{
+    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    flight->exchange = NULL;
+    rpp_status status = prepare(self, flight);
+    if (status == RPP_INVALID) return RPP_OK;
+    if (status == RPP_OK) status = self->http->begin(self->http, &flight->post.request, &flight->exchange);
+    if (status != RPP_OK) destroy_post(&flight->post);
+    return status;
+}
+
+rpp_status rpp_backend_over_http_end(rpp_backend *backend, rpp_flight *flight)
+{
+    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    rpp_http_response response = {0};
+    rpp_status status = self->http->end(self->http, flight->exchange, &response);
+    flight->exchange = NULL;
+    if (status == RPP_OK) conclude(self, flight, &response);
+    destroy_post(&flight->post);
+    return status;
 }

@@ -26,8 +26,10 @@
 
 typedef struct parca {
     rpp_backend_over_http over_http; /* first */
-    uint64_t closed_sequence;        /* the last payload on which the connection was closed */
-    unsigned closed_count;           /* how often it was closed */
+    struct {                         /* by sequence */
+        uint64_t sequence;           /* of a payload on which the connection was closed */
+        unsigned count;              /* how often it was closed */
+    } closed[RPP_HTTP_EXCHANGES_MAX];
 } parca;
 
 static rpp_status write_text(rpp_byte_sink *sink, const char *text)
@@ -87,57 +89,41 @@ static void refuse(rpp_delivery *delivery, const char *why)
     memcpy(delivery->message, why, strlen(why) + 1);
 }
 
-static void watch_for_crashes(parca *self, const rpp_payload *payload, bool connected, rpp_delivery *delivery)
+static void watch_for_crashes(rpp_backend_over_http *over_http, const rpp_payload *payload, bool connected,
+                              rpp_delivery *delivery)
 {
+    parca *self = (parca *)over_http;
     rpp_attempt_end end = delivery->attempt.end;
     if (!connected || delivery->timed_out || (end != RPP_END_NOT_SENT && end != RPP_END_NO_ANSWER)) return;
-    if (self->closed_sequence != payload->sequence) {
-        self->closed_sequence = payload->sequence;
-        self->closed_count = 0;
-    }
-    if (++self->closed_count > CLOSED_RETRIES) {
+    size_t place = payload->sequence % RPP_HTTP_EXCHANGES_MAX;
+    if (self->closed[place].sequence != payload->sequence) self->closed[place].count = 0;
+    self->closed[place].sequence = payload->sequence;
+    if (++self->closed[place].count > CLOSED_RETRIES) {
         delivery->attempt.permanent = true;
         rpp_delivery_add_hint(delivery, "for the third time with this profile, which may crash the server: left alone");
     }
 }
 
-static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
                           rpp_delivery *delivery)
 {
-    parca *self = (parca *)backend;
+    rpp_byte_buffer *body = &post->texts[0];
     rpp_pairs labels = {0};
-    rpp_byte_buffer body;
-    bool connected = false;
-    rpp_byte_buffer_init(&body, BODY_MAX);
+    rpp_byte_buffer_init(body, BODY_MAX);
     if (!payload->length || !payload->samples) {
         refuse(delivery, "an empty profile is never sent to Parca: it would crash the server");
-        return RPP_OK;
+        return RPP_INVALID;
     }
-
-    rpp_status status = rpp_series_labels(self->over_http.settings, payload, &labels);
-    if (status != RPP_OK) goto done;
-    status = write_body(&body.sink, &labels, payload);
+    rpp_status status = rpp_series_labels(self->settings, payload, &labels);
+    if (status == RPP_OK) status = write_body(&body->sink, &labels, payload);
+    rpp_pairs_destroy(&labels);
     if (status == RPP_LIMIT || status == RPP_INVALID) {
         refuse(delivery, status == RPP_LIMIT ? "the profile is larger than Parca takes"
                                              : "the series of the profile cannot be read: it is damaged");
-        status = RPP_OK;
-        goto done;
+        return RPP_INVALID;
     }
-    if (status != RPP_OK) goto done;
-
-    rpp_http_request request = {
-        .url = self->over_http.url,
-        .content_type = "application/json",
-        .body = body.bytes,
-        .body_length = body.length,
-        .deadline_ns = deadline_ns,
-    };
-    status = rpp_backend_over_http_post(&self->over_http, &request, NULL, delivery, &connected);
-    if (status == RPP_OK) watch_for_crashes(self, payload, connected, delivery);
-
-done:
-    rpp_byte_buffer_destroy(&body);
-    rpp_pairs_destroy(&labels);
+    post->request = (rpp_http_request){
+        .url = self->url, .content_type = "application/json", .body = body->bytes, .body_length = body->length};
     return status;
 }
 
@@ -146,6 +132,8 @@ rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client
     char *url = rpp_url_join(settings->server_address, "/api/profiles/writeraw");
     parca *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
     if (!self) return NULL;
+    self->over_http.prepare = prepare;
+    self->over_http.conclude = watch_for_crashes;
     self->over_http.dialect = (rpp_dialect){.speaks_no_html = true};
     self->over_http.backend = (rpp_backend){.name = "parca",
                                             .limits = {.max_raw_bytes = RAW_MAX,
@@ -154,7 +142,9 @@ rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client
                                                        .one_group = true,
                                                        .max_series_raw_bytes = MAX_SERIES_RAW},
                                             .legal_label_names = true,
-                                            .deliver = deliver,
+                                            .deliver = rpp_backend_over_http_deliver,
+                                            .begin = rpp_backend_over_http_begin,
+                                            .end = rpp_backend_over_http_end,
                                             .free = rpp_backend_over_http_free};
     return &self->over_http.backend;
 }

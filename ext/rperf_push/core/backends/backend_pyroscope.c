@@ -36,31 +36,20 @@ static rpp_status make_labels(const rpp_settings *settings, const rpp_payload *p
     return RPP_OK;
 }
 
-static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
+static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
                           rpp_delivery *delivery)
 {
-    rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
+    rpp_http_request *request = &post->request;
     rpp_pairs labels = {0};
-    uint8_t *body = NULL;
-    size_t body_length = 0;
-
+    (void)delivery;
     rpp_status status = make_labels(self->settings, payload, &labels);
-    if (status != RPP_OK) goto done;
-    status = rpp_push_request_encode(&labels, payload->bytes, payload->length, &body, &body_length);
-    if (status != RPP_OK) goto done;
-
-    rpp_http_request request = {
-        .url = self->url,
-        .content_type = "application/proto", /* exactly this: with a charset the server answers 415 */
-        .body = body,
-        .body_length = body_length,
-        .deadline_ns = deadline_ns,
-    };
-    status = rpp_backend_over_http_post(self, &request, hints, delivery, NULL);
-
-done:
-    rpp_free(body);
+    if (status == RPP_OK) {
+        status = rpp_push_request_encode(&labels, payload->bytes, payload->length, &post->body, &request->body_length);
+    }
     rpp_pairs_destroy(&labels);
+    request->url = self->url;
+    request->content_type = "application/proto"; /* exactly this: with a charset the server answers 415 */
+    request->body = post->body;
     return status;
 }
 
@@ -69,11 +58,15 @@ rpp_backend *rpp_backend_pyroscope_new(const rpp_settings *settings, rpp_http_cl
     char *url = rpp_url_join(settings->server_address, "/push.v1.PusherService/Push");
     rpp_backend_over_http *self = rpp_backend_over_http_new(sizeof *self, settings, http, url);
     if (!self) return NULL;
+    self->prepare = prepare;
+    self->hints = hints;
     self->dialect = (rpp_dialect){.speaks_no_html = true, .says_500_for_many = true};
     self->backend = (rpp_backend){.name = "pyroscope",
                                   .limits = rpp_pyroscope_limits,
                                   .legal_label_names = true,
-                                  .deliver = deliver,
+                                  .deliver = rpp_backend_over_http_deliver,
+                                  .begin = rpp_backend_over_http_begin,
+                                  .end = rpp_backend_over_http_end,
                                   .free = rpp_backend_over_http_free};
     return &self->backend;
 }

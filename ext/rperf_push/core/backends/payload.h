@@ -28,6 +28,7 @@ typedef struct rpp_payload {
     uint64_t failed_in;            /* for the uploader, to find out if it fails alone; 0: it has not failed */
     rpp_pairs labels;              /* of its series; empty: those of the settings */
     long pid;                      /* of the process that sealed it; 0: this one */
+    unsigned claim;                /* of its file in the spool; 0: it is in none */
     struct rpp_payload *next;      /* for the queue that holds it */
 } rpp_payload;
 

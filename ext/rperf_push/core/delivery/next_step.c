@@ -20,7 +20,7 @@ static bool belongs_on_disk(const rpp_prospect *p)
 
 static rpp_step wait_until(const rpp_prospect *p, uint64_t wait_ns)
 {
-    bool too_late = p->stopping && wait_ns > p->stop_deadline_ns;
+    bool too_late = p->stopping && !p->under_way && wait_ns > p->stop_deadline_ns;
     return (rpp_step){.kind = too_late ? RPP_STEP_END : RPP_STEP_WAIT, .wait_ns = wait_ns};
 }
 
@@ -28,8 +28,11 @@ rpp_step rpp_next_step(const rpp_prospect *p)
 {
     uint64_t next_due_ns = UINT64_MAX;
     bool memory_is_empty = p->due_ns[RPP_SOURCE_MEMORY] == UINT64_MAX;
-    if (p->stopping && (memory_is_empty || p->now_ns >= p->stop_deadline_ns)) return (rpp_step){.kind = RPP_STEP_END};
+    if (p->stopping && (memory_is_empty || p->now_ns >= p->stop_deadline_ns)) {
+        return (rpp_step){.kind = p->under_way ? RPP_STEP_WAIT : RPP_STEP_END, .wait_ns = UINT64_MAX};
+    }
     if (!memory_is_empty && belongs_on_disk(p)) return (rpp_step){.kind = RPP_STEP_STORE};
+    if (p->full) return wait_until(p, UINT64_MAX);
     if (p->now_ns < p->rest_until_ns) return wait_until(p, p->rest_until_ns);
 
     for (rpp_source source = 0; source < RPP_SOURCES; source++) {
@@ -38,7 +41,7 @@ rpp_step rpp_next_step(const rpp_prospect *p)
         next_due_ns = least_ns(next_due_ns, p->due_ns[source]);
     }
     rpp_step step = wait_until(p, next_due_ns);
-    step.idle = memory_is_empty && p->due_ns[RPP_SOURCE_SET_ASIDE] == UINT64_MAX;
+    step.idle = memory_is_empty && !p->under_way && p->due_ns[RPP_SOURCE_SET_ASIDE] == UINT64_MAX;
     return step;
 }
 

@@ -4,6 +4,8 @@
  * be the reason why a try failed. While the backend rests, and while older payloads are on disk, payloads in memory go to disk as
  * well. At the end, only payloads in memory are sent, until the deadline; after a failure the rest goes to disk.
  *
+ * Several tries are under way at once, but only one while the backend fails: an outage costs one try at a time.
+ *
  * All functions are pure. next_try.h decides what follows a try.
  *
  * Threads    any thread.
@@ -23,6 +25,8 @@ typedef struct rpp_prospect {
     uint64_t stop_deadline_ns; /* for stopping */
     bool stopping;
     bool failing;                 /* the last try failed */
+    bool under_way;               /* there are tries that have not ended */
+    bool full;                    /* no more may begin beside them */
     bool disk_takes;              /* there is a spool, and it has refused nothing since the last try */
     bool backlog;                 /* the disk gave a payload when it was last asked */
     uint64_t due_ns[RPP_SOURCES]; /* of the first payload; UINT64_MAX: there is none */
@@ -31,7 +35,7 @@ typedef struct rpp_prospect {
 typedef enum rpp_step_kind {
     RPP_STEP_TRY,   /* send a payload of `source` */
     RPP_STEP_STORE, /* move a payload from memory to disk */
-    RPP_STEP_WAIT,  /* wait until `wait_ns`, or for news */
+    RPP_STEP_WAIT,  /* wait until `wait_ns`, for news, or for the end of a try */
     RPP_STEP_END
 } rpp_step_kind;
 

@@ -54,8 +54,8 @@ static uint64_t rest_until_ns(const rpp_backoff_policy *policy, const rpp_attemp
     return shortened ? soon_ns : until_ns;
 }
 
-rpp_next_try rpp_next_try_after(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
-                                uint64_t *random)
+static rpp_next_try follow(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
+                           uint64_t *random)
 {
     uint64_t own_due_ns = 0;
     rpp_next_try next = {.streak = continue_streak(s->streak, attempt, s->now_ns)};
@@ -77,5 +77,17 @@ rpp_next_try rpp_next_try_after(const rpp_backoff_policy *policy, const rpp_atte
     next.due_ns = s->hurried ? 1 : waited_for || s->stopping ? next.rest_until_ns : own_due_ns;
     if (next.due_ns < next.rest_until_ns) next.due_ns = next.rest_until_ns;
     if (!next.due_ns) next.due_ns = 1;
+    return next;
+}
+
+rpp_next_try rpp_next_try_after(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
+                                uint64_t *random)
+{
+    rpp_next_try next = follow(policy, attempt, s, random);
+    if (!s->stale) return next;
+    next.streak = s->streak;
+    bool asks_for_more = attempt->retry_after_ns && next.rest_until_ns > s->rest_until_ns;
+    if (!asks_for_more) next.rest_until_ns = s->rest_until_ns;
+    if (next.due_ns && next.due_ns < next.rest_until_ns) next.due_ns = next.rest_until_ns;
     return next;
 }

@@ -24,6 +24,9 @@ typedef struct rpp_situation {
     uint64_t now_ns;
     rpp_tries tries;   /* of the payload, including this one */
     rpp_streak streak; /* before this try */
+    /* The try began before another one failed. So it tells nothing new of the backend, unless it brings a longer Retry-After. */
+    bool stale;
+    uint64_t rest_until_ns; /* for stale */
     bool flushing, stopping;
     bool hurried;   /* a flush or a stop came while the try was under way */
     bool has_spool; /* another process can send what a stop aborts */

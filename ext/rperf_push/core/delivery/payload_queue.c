@@ -18,6 +18,8 @@ struct rpp_payload_queue {
         rpp_payload *first;
         size_t count, bytes;
         uint64_t news; /* number of pushes, wakes and hurries */
+        void (*wake)(void *context);
+        void *wake_context;
         uint64_t seen; /* the number at the last wait, so that none between pop and wait is missed */
     } synced;
 };
@@ -31,6 +33,14 @@ rpp_payload_queue *rpp_payload_queue_new(size_t max_count, size_t max_bytes)
     pthread_mutex_init(&queue->lock, NULL);
     rpp_cond_init(&queue->changed);
     return queue;
+}
+
+void rpp_payload_queue_set_waker(rpp_payload_queue *queue, void (*wake)(void *context), void *context)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->synced.wake = wake;
+    queue->synced.wake_context = context;
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void rpp_payload_queue_free(rpp_payload_queue *queue)
@@ -55,6 +65,7 @@ static void tell_news(rpp_payload_queue *queue)
 {
     queue->synced.news++;
     pthread_cond_broadcast(&queue->changed);
+    if (queue->synced.wake) queue->synced.wake(queue->synced.wake_context);
 }
 
 static bool comes_before(const rpp_payload *a, const rpp_payload *b)
@@ -273,4 +284,9 @@ size_t rpp_payload_queue_bytes(rpp_payload_queue *queue)
     size_t bytes = queue->synced.bytes;
     pthread_mutex_unlock(&queue->lock);
     return bytes;
+}
+
+size_t rpp_payload_queue_max_bytes(const rpp_payload_queue *queue)
+{
+    return queue->max_bytes;
 }

@@ -4,7 +4,7 @@
  * old one; the producer never waits. A payload that goes back with a later due time waits in the same list, so retry, flush and
  * shutdown need no second mechanism.
  *
- * Threads    any thread. The queue has its own lock and calls nothing while it holds it.
+ * Threads    any thread. The queue has its own lock; while it holds it, it calls the waker only.
  * Ownership  push takes the payload on every path, pop gives one to the caller, and free frees the rest.
  */
 #ifndef RPP_PAYLOAD_QUEUE_H
@@ -27,6 +27,9 @@ typedef bool (*rpp_payload_overflow)(rpp_payload *payload, void *context);
 /* Call it before other threads know the queue. NULL: payloads are dropped. push calls `overflow`, with the queue unlocked. */
 void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context);
 
+/* Called at each push, wake and hurry, under the queue's lock. NULL: nobody. */
+void rpp_payload_queue_set_waker(rpp_payload_queue *queue, void (*wake)(void *context), void *context);
+
 /* Frees and counts the oldest payloads by sequence (payloads_dropped_queue_full) until the new one fits. A payload larger than the
  * whole queue is dropped itself. Ends a wait. */
 void rpp_payload_queue_push(rpp_payload_queue *queue, rpp_payload *payload);
@@ -47,5 +50,6 @@ size_t rpp_payload_queue_count(rpp_payload_queue *queue);
 uint64_t rpp_payload_queue_oldest(rpp_payload_queue *queue);
 uint64_t rpp_payload_queue_newest(rpp_payload_queue *queue);
 size_t rpp_payload_queue_bytes(rpp_payload_queue *queue);
+size_t rpp_payload_queue_max_bytes(const rpp_payload_queue *queue);
 
 #endif

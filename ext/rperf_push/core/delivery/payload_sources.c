@@ -6,9 +6,9 @@ static bool keep_overflow(rpp_payload *payload, void *spool)
     return rpp_spool_put(spool, payload) == RPP_OK;
 }
 
-static void tell_spool(void *spool)
+static void tell_spool(void *spool, unsigned claim)
 {
-    rpp_spool_sending(spool);
+    if (claim) rpp_spool_sending(spool, claim);
 }
 
 void rpp_payload_sources_join(const rpp_payload_sources *self, rpp_http_client *http)
@@ -46,8 +46,9 @@ rpp_payload *rpp_payload_sources_take(rpp_payload_sources *self, rpp_source sour
 bool rpp_payload_sources_store(rpp_payload_sources *self, rpp_payload *payload)
 {
     if (!self->spool) return false;
-    rpp_status status = rpp_spool_has_claim(self->spool) ? rpp_spool_give_back(self->spool, payload)
-                                                         : rpp_spool_put(self->spool, payload);
+    rpp_status status =
+        payload->claim ? rpp_spool_give_back(self->spool, payload) : rpp_spool_put(self->spool, payload);
+    payload->claim = 0;
     self->disk_refuses = status != RPP_OK;
     if (self->disk_refuses) return false;
     rpp_payload_free(payload);
@@ -61,7 +62,7 @@ void rpp_payload_sources_put_back(rpp_payload_sources *self, rpp_payload *payloa
 
 void rpp_payload_sources_end(const rpp_payload_sources *self, rpp_payload *payload)
 {
-    if (self->spool) rpp_spool_remove(self->spool);
+    if (payload->claim) rpp_spool_remove(self->spool, payload->claim);
     rpp_payload_free(payload);
 }
 

@@ -1,6 +1,6 @@
 /* payload_sources.h - where the uploader's payloads wait: in memory (the queue) and, if there is one, on disk (the spool).
  *
- * One payload at a time is out of its source; it either ends or goes back. Payloads that the disk does not take wait in memory.
+ * Some payloads are out of their sources; each either ends or goes back. Payloads that the disk does not take wait in memory.
  *
  * Threads    the uploader's thread, or the thread that stops it if there is none. Queue and spool have their own locks.
  * Ownership  it borrows the queue and the spool. take gives a payload to the caller, store and put_back take it.

@@ -1,8 +1,8 @@
-/* uploader.c - the background thread that brings payloads from the queue to the backend, one at a time.
+/* uploader.c - the background thread that brings payloads from the queue to the backend, some at a time.
  *
  * It looks, decides and acts: payload_sources.h has the waiting payloads, next_step.h decides what it does next, and next_try.h what
- * follows a try. A flush waits until all payloads that existed at its start have ended; with a spool, until the thread finds no
- * payload left.
+ * follows a try. Each try under way has a place; the HTTP client drives them while the thread waits. A flush waits until all payloads
+ * that existed at its start have ended; with a spool, until the thread finds no payload left.
  *
  * Locks      `lock` before the queue's; neither is held while a payload is delivered.
  */
@@ -20,6 +20,15 @@
 #include "delivery/upload_report.h"
 
 #define STACK_BYTES (1024u * 1024u)
+#define PLACES      RPP_HTTP_EXCHANGES_MAX
+
+/* A try that has begun. */
+typedef struct place {
+    rpp_payload *payload; /* NULL: the place is free */
+    rpp_flight flight;
+    uint64_t hurries;  /* their number when the payload was taken */
+    uint64_t failures; /* those decided when the try began */
+} place;
 
 struct rpp_uploader {
     rpp_uploader_options options;
@@ -33,16 +42,21 @@ struct rpp_uploader {
         uint64_t random;
         rpp_upload_report report;
         rpp_streak streak;
+        uint64_t failures; /* tries that failed, so far */
+        place places[PLACES];
+        size_t under_way_bytes;
         uint64_t era; /* 1 + deliveries so far: a payload that failed in an earlier era has failed alone */
     } thread_data;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct {                    /* under the lock */
-        uint64_t trying;        /* sequence of the payload that is in neither source; 0: none */
-        unsigned flushes;       /* under way */
-        uint64_t hurries;       /* flushes and stops so far */
-        uint64_t lost;          /* payloads so far, not delivered */
+    struct { /* under the lock */
+        uint64_t
+            trying[PLACES +
+                   1];    /* sequences of payloads that are in neither source; 0: none. The last: it is being stored */
+        unsigned flushes; /* under way */
+        uint64_t hurries; /* flushes and stops so far */
+        uint64_t lost;    /* payloads so far, not delivered */
         uint64_t rest_until_ns; /* no try before */
         uint64_t idle;          /* times the thread found nothing left */
         uint64_t stop_deadline_ns;
@@ -60,52 +74,66 @@ static uint64_t realtime_ns(const rpp_uploader *self)
     return self->options.clock->realtime_ns(self->options.clock->context);
 }
 
-/* --- the payload that is in no source ------------------------------------------------------------------------------- */
+/* --- payloads that are in no source --------------------------------------------------------------------------------- */
 
 /* In one step under the lock, so that a flush finds the payload either in its source or on its way. */
-static rpp_payload *take(rpp_uploader *self, rpp_source source, uint64_t now)
+static rpp_payload *take(rpp_uploader *self, unsigned at, rpp_source source, uint64_t now)
 {
     if (source != RPP_SOURCE_MEMORY) return rpp_payload_sources_take(&self->sources, source, now);
     pthread_mutex_lock(&self->lock);
     rpp_payload *payload = rpp_payload_sources_take(&self->sources, source, now);
-    if (payload) self->synced.trying = payload->sequence;
+    if (payload) self->synced.trying[at] = payload->sequence;
     pthread_mutex_unlock(&self->lock);
     return payload;
 }
 
 /* The payload is in a source again, or has ended. */
-static void let_go(rpp_uploader *self, bool lost)
+static void let_go(rpp_uploader *self, unsigned at, bool lost)
 {
     pthread_mutex_lock(&self->lock);
-    self->synced.trying = 0;
+    self->synced.trying[at] = 0;
     if (lost) self->synced.lost++;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
 
-static void end_payload(rpp_uploader *self, rpp_payload *payload, bool delivered)
+static void end_payload(rpp_uploader *self, unsigned at, rpp_payload *payload, bool delivered)
 {
     rpp_payload_sources_end(&self->sources, payload);
-    let_go(self, !delivered);
+    let_go(self, at, !delivered);
 }
 
-static void put_back(rpp_uploader *self, rpp_payload *payload)
+static void put_back(rpp_uploader *self, unsigned at, rpp_payload *payload)
 {
     rpp_payload_sources_put_back(&self->sources, payload);
-    let_go(self, false);
+    let_go(self, at, false);
 }
 
 /* Drops and counts the remaining payloads when no thread will send them. */
 static void drop_the_rest(rpp_uploader *self)
 {
-    for (rpp_payload *payload; (payload = take(self, RPP_SOURCE_MEMORY, UINT64_MAX));) {
+    for (rpp_payload *payload; (payload = take(self, PLACES, RPP_SOURCE_MEMORY, UINT64_MAX));) {
         if (rpp_payload_sources_store(&self->sources, payload)) {
-            let_go(self, false);
+            let_go(self, PLACES, false);
             continue;
         }
         rpp_stats_add(RPP_STAT_payloads_dropped_shutdown, 1);
-        end_payload(self, payload, false);
+        end_payload(self, PLACES, payload, false);
     }
+}
+
+static unsigned count_under_way(const rpp_uploader *self)
+{
+    unsigned count = 0;
+    for (unsigned at = 0; at < PLACES; at++) count += self->thread_data.places[at].payload != NULL;
+    return count;
+}
+
+static unsigned free_place(const rpp_uploader *self)
+{
+    unsigned at = 0;
+    while (at < PLACES && self->thread_data.places[at].payload) at++;
+    return at;
 }
 
 /* --- one try -------------------------------------------------------------------------------------------------------- */
@@ -120,7 +148,9 @@ static bool is_too_old(const rpp_uploader *self, const rpp_payload *payload, uin
 
 static uint64_t try_deadline_ns(rpp_uploader *self)
 {
-    bool others_wait = rpp_payload_queue_count(self->sources.queue) > 0;
+    bool alone = !self->backend->begin || self->thread_data.streak.failures > 0;
+    size_t room = alone ? 0 : PLACES - 1 - count_under_way(self);
+    bool others_wait = rpp_payload_queue_count(self->sources.queue) > room;
     pthread_mutex_lock(&self->lock);
     uint64_t stop_deadline_ns = self->synced.stopping ? self->synced.stop_deadline_ns : UINT64_MAX;
     pthread_mutex_unlock(&self->lock);
@@ -137,25 +167,29 @@ static void count_try(rpp_uploader *self, rpp_payload *payload, const rpp_attemp
     payload->failed_in = era;
 }
 
-/* `hurries` is their number when the payload was taken, and afterwards the current number. */
-static rpp_next_try decide(rpp_uploader *self, rpp_payload *payload, const rpp_attempt *attempt, uint64_t *hurries,
-                           uint64_t now)
+/* Afterwards `hurries` of the place is the current number. */
+static rpp_next_try decide(rpp_uploader *self, place *tried, const rpp_attempt *attempt, uint64_t now)
 {
+    rpp_payload *payload = tried->payload;
+    bool stale = self->thread_data.streak.failures && tried->failures != self->thread_data.failures;
     pthread_mutex_lock(&self->lock);
     const rpp_situation situation = {.now_ns = now,
                                      .tries = payload->tries,
                                      .streak = self->thread_data.streak,
+                                     .stale = stale,
+                                     .rest_until_ns = self->synced.rest_until_ns,
                                      .flushing = self->synced.flushes > 0,
                                      .stopping = self->synced.stopping,
-                                     .hurried = self->synced.hurries != *hurries,
+                                     .hurried = self->synced.hurries != tried->hurries,
                                      .has_spool = self->options.spool != NULL};
     rpp_next_try next = rpp_next_try_after(&self->options.backoff, attempt, &situation, &self->thread_data.random);
     self->synced.rest_until_ns = next.rest_until_ns;
     payload->due_ns = next.due_ns;
-    *hurries = self->synced.hurries;
+    tried->hurries = self->synced.hurries;
     pthread_mutex_unlock(&self->lock);
     self->thread_data.streak = next.streak;
-    if (next.verdict == RPP_VERDICT_DELIVERED) self->thread_data.era++;
+    if (next.verdict == RPP_VERDICT_RETRY) self->thread_data.failures++;
+    if (next.verdict == RPP_VERDICT_DELIVERED && !stale) self->thread_data.era++;
     return next;
 }
 
@@ -174,30 +208,67 @@ static void hurry_what_was_put_back(rpp_uploader *self, uint64_t hurries)
     pthread_mutex_unlock(&self->lock);
 }
 
-static void try_payload(rpp_uploader *self, rpp_payload *payload, uint64_t hurries)
+static void out_of_memory(rpp_delivery *delivery)
 {
-    rpp_delivery delivery = {0};
+    *delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR, .message = "out of memory"};
+}
+
+static void end_try(rpp_uploader *self, unsigned at)
+{
+    place *tried = &self->thread_data.places[at];
+    rpp_payload *payload = tried->payload;
+    rpp_delivery *delivery = &tried->flight.delivery;
+    uint64_t now = monotonic_ns(self);
+    count_try(self, payload, &delivery->attempt);
+    rpp_next_try next = decide(self, tried, &delivery->attempt, now);
+    rpp_upload_report_try(&self->thread_data.report, payload, delivery, next.verdict, now, realtime_ns(self));
+    self->thread_data.under_way_bytes -= payload->length;
+    tried->payload = NULL;
+    if (next.verdict == RPP_VERDICT_RETRY) {
+        put_back(self, at, payload);
+        hurry_what_was_put_back(self, tried->hurries);
+    } else {
+        end_payload(self, at, payload, next.verdict == RPP_VERDICT_DELIVERED);
+    }
+}
+
+static void begin_try(rpp_uploader *self, unsigned at, rpp_payload *payload, uint64_t hurries)
+{
+    place *tried = &self->thread_data.places[at];
+    rpp_flight *flight = &tried->flight;
     uint64_t age_ns = 0;
     if (is_too_old(self, payload, &age_ns)) {
         rpp_upload_report_too_old(&self->thread_data.report, payload, age_ns);
-        end_payload(self, payload, false);
+        end_payload(self, at, payload, false);
         return;
     }
 
     self->sources.disk_refuses = false;
     payload->tries.begun++;
-    if (self->backend->deliver(self->backend, payload, try_deadline_ns(self), &delivery) != RPP_OK) {
-        delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR, .message = "out of memory"};
-    }
-    uint64_t now = monotonic_ns(self);
-    count_try(self, payload, &delivery.attempt);
-    rpp_next_try next = decide(self, payload, &delivery.attempt, &hurries, now);
-    rpp_upload_report_try(&self->thread_data.report, payload, &delivery, next.verdict, now, realtime_ns(self));
-    if (next.verdict == RPP_VERDICT_RETRY) {
-        put_back(self, payload);
-        hurry_what_was_put_back(self, hurries);
-    } else {
-        end_payload(self, payload, next.verdict == RPP_VERDICT_DELIVERED);
+    uint64_t deadline_ns = try_deadline_ns(self);
+    tried->payload = payload;
+    tried->hurries = hurries;
+    tried->failures = self->thread_data.failures;
+    self->thread_data.under_way_bytes += payload->length;
+    *flight = (rpp_flight){.payload = payload, .deadline_ns = deadline_ns};
+    rpp_status status = self->backend->begin
+                            ? self->backend->begin(self->backend, flight)
+                            : self->backend->deliver(self->backend, payload, deadline_ns, &flight->delivery);
+    if (status != RPP_OK) out_of_memory(&flight->delivery);
+    if (status != RPP_OK || !flight->exchange) end_try(self, at);
+}
+
+/* A backend may go on with another exchange. */
+static void end_finished(rpp_uploader *self)
+{
+    for (unsigned at = 0; at < PLACES; at++) {
+        rpp_flight *flight = &self->thread_data.places[at].flight;
+        if (!self->thread_data.places[at].payload || !self->http->has_ended(flight->exchange)) continue;
+        if (self->backend->end(self->backend, flight) != RPP_OK) {
+            out_of_memory(&flight->delivery);
+            flight->exchange = NULL;
+        }
+        if (!flight->exchange) end_try(self, at);
     }
 }
 
@@ -212,19 +283,26 @@ static void look(rpp_uploader *self, rpp_prospect *prospect, uint64_t *hurries)
     prospect->stopping = self->synced.stopping;
     *hurries = self->synced.hurries;
     pthread_mutex_unlock(&self->lock);
+    unsigned under_way = count_under_way(self);
+    /* What waits has the queue's room; as much again as half of it may be under way. */
+    bool enough = under_way == PLACES ||
+                  self->thread_data.under_way_bytes >= rpp_payload_queue_max_bytes(self->sources.queue) / 2;
+    prospect->under_way = under_way > 0;
+    prospect->full = under_way && (enough || prospect->failing);
     rpp_payload_sources_look(&self->sources, prospect);
 }
 
 static void try_first(rpp_uploader *self, rpp_source source, uint64_t now, uint64_t hurries)
 {
-    rpp_payload *payload = take(self, source, now);
-    if (payload) try_payload(self, payload, hurries);
+    unsigned at = free_place(self);
+    rpp_payload *payload = take(self, at, source, now);
+    if (payload) begin_try(self, at, payload, hurries);
 }
 
 static void store_first(rpp_uploader *self)
 {
-    rpp_payload *payload = take(self, RPP_SOURCE_MEMORY, UINT64_MAX);
-    if (payload) put_back(self, payload);
+    rpp_payload *payload = take(self, PLACES, RPP_SOURCE_MEMORY, UINT64_MAX);
+    if (payload) put_back(self, PLACES, payload);
 }
 
 /* Not if a flush came after the thread looked: it waits for payloads that the thread may not have seen. */
@@ -236,11 +314,16 @@ static void tell_idle(rpp_uploader *self, uint64_t hurries)
     pthread_mutex_unlock(&self->lock);
 }
 
-/* The only place where this thread waits without a payload on its way. The name explains a debugger's backtrace. */
+/* The name explains a debugger's backtrace. While requests are under way, the queue's news wake their client. */
 static void wait_for_work(rpp_uploader *self, const rpp_step *step, uint64_t hurries)
 {
     if (step->idle) tell_idle(self, hurries);
-    rpp_payload_queue_wait(self->sources.queue, step->wait_ns);
+    if (!count_under_way(self)) {
+        rpp_payload_queue_wait(self->sources.queue, step->wait_ns);
+        return;
+    }
+    self->http->wait(self->http, step->wait_ns);
+    end_finished(self);
 }
 
 static void *run(void *context)
@@ -296,7 +379,10 @@ static void flush_waits(rpp_uploader *self, rpp_flush *flush)
     if (flush->waits) return;
     uint64_t newest = rpp_payload_queue_newest(self->sources.queue);
     flush->waits = true;
-    flush->newest = self->synced.trying > newest ? self->synced.trying : newest;
+    flush->newest = newest;
+    for (unsigned at = 0; at <= PLACES; at++) {
+        if (self->synced.trying[at] > flush->newest) flush->newest = self->synced.trying[at];
+    }
     flush->idle_before = self->synced.idle;
     self->synced.hurries++;
     hurry(self);
@@ -307,7 +393,10 @@ static void flush_waits(rpp_uploader *self, rpp_flush *flush)
 static bool is_flushed(rpp_uploader *self, const rpp_flush *flush)
 {
     if (self->options.spool) return self->synced.idle != flush->idle_before;
-    bool being_tried = self->synced.trying && self->synced.trying <= flush->newest;
+    bool being_tried = false;
+    for (unsigned at = 0; at <= PLACES; at++) {
+        being_tried |= self->synced.trying[at] && self->synced.trying[at] <= flush->newest;
+    }
     return !being_tried && rpp_payload_queue_oldest(self->sources.queue) > flush->newest;
 }
 
@@ -371,6 +460,12 @@ rpp_status rpp_uploader_stop(rpp_uploader *self, uint64_t deadline_ns, rpp_patie
 
 /* --- birth and death ------------------------------------------------------------------------------------------------ */
 
+static void wake(void *http)
+{
+    rpp_http_client *client = http;
+    client->wake(client);
+}
+
 rpp_uploader *rpp_uploader_new(const rpp_uploader_options *options, rpp_payload_queue *queue, rpp_backend *backend,
                                rpp_http_client *http)
 {
@@ -387,6 +482,7 @@ rpp_uploader *rpp_uploader_new(const rpp_uploader_options *options, rpp_payload_
     pthread_mutex_init(&self->lock, NULL);
     rpp_cond_init(&self->changed);
     rpp_payload_sources_join(&self->sources, http);
+    if (backend->begin) rpp_payload_queue_set_waker(queue, wake, http);
     return self;
 }
 
@@ -400,6 +496,7 @@ rpp_status rpp_uploader_start(rpp_uploader *self)
 void rpp_uploader_free(rpp_uploader *self)
 {
     if (!self) return;
+    rpp_payload_queue_set_waker(self->sources.queue, NULL, NULL);
     rpp_payload_sources_part(&self->sources);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);

@@ -1,8 +1,9 @@
-/* uploader.h - the background thread that brings payloads from the queue to the backend, one at a time.
+/* uploader.h - the background thread that brings payloads from the queue to the backend, up to eight at a time.
  *
  * Operation
  *   wait for a due payload -> one try -> done, back into the queue with a later time, or dropped and counted by reason.
- *   While the backend is away, the other payloads wait behind the one that is retried, so an outage costs one try at a time.
+ *   While the backend is away, the other payloads wait behind the one that is retried, so an outage costs one try at a time. Requests
+ *   beside each other matter with a server that answers late: Pyroscope 2 answers when it has flushed, up to 0.5 s later.
  *   One line is logged when uploads begin to fail, and one when they work again.
  *
  * With a spool
@@ -16,7 +17,7 @@
  *   next try would come after the deadline, or if the backend has been away for a second.
  *
  * Threads    new, start, free: one at a time. Flush and stop: any ordinary thread.
- * Ownership  the uploader borrows the queue, the backend, the client and the spool; it owns a payload that it has taken.
+ * Ownership  the uploader borrows the queue, the backend, the client and the spool; it owns payloads that it has taken.
  */
 #ifndef RPP_UPLOADER_H
 #define RPP_UPLOADER_H

@@ -1,4 +1,4 @@
-/* http_client.c - sends one HTTP request at a time with libcurl: bounded in time and memory, interruptible, no redirects. */
+/* http_client.c - sends HTTP requests with libcurl, some at once: bounded in time and memory, interruptible, no redirects. */
 #include "http/http_client.h"
 
 #include <curl/curl.h>
@@ -33,7 +33,18 @@ typedef struct curl_client {
     uint64_t connected_ns; /* start of the latest connection; 0: none */
     expectation expectation;
     atomic_bool interrupted;
+    rpp_http_exchange *exchanges; /* under way */
 } curl_client;
+
+struct rpp_http_exchange {
+    curl_client *client;
+    rpp_http_transfer transfer;
+    rpp_http_response response;
+    struct curl_slist *headers;
+    CURL *easy;        /* NULL: it has ended */
+    rpp_status status; /* of one that has ended */
+    rpp_http_exchange *next;
+};
 
 static void enter_gate(curl_client *self)
 {
@@ -47,53 +58,28 @@ static void leave_gate(curl_client *self)
 
 /* --- one request ---------------------------------------------------------------------------------------------------- */
 
-static void tell_before_send(curl_client *self)
+static void tell_before_send(curl_client *self, const rpp_http_request *request)
 {
-    if (self->client.before_send) self->client.before_send(self->client.before_send_context);
+    if (self->client.before_send) self->client.before_send(self->client.before_send_context, request->claim);
 }
 
 #if LIBCURL_VERSION_NUM >= 0x075000
 #define TELLS_BEFORE_SEND 1
+#define KEPT_CONNECTIONS  ((long)RPP_HTTP_EXCHANGES_MAX)
 /* The connection is established. The callback may take long, so it runs without the gate: no fork waits for it. */
 static int before_send(void *context, char *to, char *from, int to_port, int from_port)
 {
-    curl_client *self = context;
+    rpp_http_exchange *exchange = context;
     (void)to, (void)from, (void)to_port, (void)from_port;
-    leave_gate(self);
-    tell_before_send(self);
-    enter_gate(self);
+    leave_gate(exchange->client);
+    tell_before_send(exchange->client, exchange->transfer.request);
+    enter_gate(exchange->client);
     return CURL_PREREQFUNC_OK;
 }
 #else
 #define TELLS_BEFORE_SEND 0
+#define KEPT_CONNECTIONS  1L /* else one that was renewed would be used again: there is no CURLOPT_MAXLIFETIME_CONN */
 #endif
-
-/* The only place where this thread waits. It holds no lock here. */
-static void wait_for_network(curl_client *self, uint64_t left_ns)
-{
-    uint64_t left_ms = (left_ns + RPP_NS_PER_MS - 1) / RPP_NS_PER_MS;
-    curl_multi_poll(self->multi, NULL, 0, (int)(left_ms < POLL_MAX_MS ? left_ms : POLL_MAX_MS), NULL);
-}
-
-static rpp_transfer_end run(curl_client *self, uint64_t deadline_ns, CURLcode *code)
-{
-    for (int running = 1;;) {
-        if (atomic_load(&self->interrupted)) return RPP_TRANSFER_INTERRUPTED;
-        uint64_t now = rpp_monotonic_ns();
-        if (now >= deadline_ns) return RPP_TRANSFER_OUT_OF_TIME;
-
-        enter_gate(self);
-        CURLMcode failed = curl_multi_perform(self->multi, &running);
-        int left = 0;
-        CURLMsg *message = running ? NULL : curl_multi_info_read(self->multi, &left);
-        if (message) *code = message->data.result;
-        leave_gate(self);
-
-        if (failed != CURLM_OK) *code = failed == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
-        if (failed != CURLM_OK || !running) return RPP_TRANSFER_FINISHED;
-        wait_for_network(self, deadline_ns - now);
-    }
-}
 
 static uint64_t expect_ns(const curl_client *self, uint64_t left_ns)
 {
@@ -117,68 +103,206 @@ static void learn_expectation(curl_client *self, const rpp_http_transfer *transf
 
 /* Each request has its own handle: libcurl 7.83 to 8.1 keeps a dangling pointer into the headers of a handle's last
  * answer, and a server can reach it with a header line that begins with a space (curl #11103). */
-static rpp_status begin(curl_client *self, rpp_http_transfer *transfer, CURL **easy, struct curl_slist **headers)
+static rpp_status attach(curl_client *self, rpp_http_exchange *exchange)
 {
-    rpp_http_response *response = transfer->response;
-    rpp_status status = rpp_http_headers_make(self->settings, transfer->request, transfer->expect_ns > 0, headers,
-                                              response->error, sizeof response->error);
+    rpp_http_transfer *transfer = &exchange->transfer;
+    rpp_http_response *response = &exchange->response;
+    rpp_status status = rpp_http_headers_make(self->settings, transfer->request, transfer->expect_ns > 0,
+                                              &exchange->headers, response->error, sizeof response->error);
     if (status != RPP_OK) return status;
-    *easy = curl_easy_duphandle(self->easy);
-    if (!*easy || rpp_http_transfer_attach(transfer, *easy, *headers) != CURLE_OK) return RPP_NO_MEMORY;
-    bool is_old = transfer->begin_ns - self->connected_ns >= self->client.connection_max_age_ns;
-    if (is_old && curl_easy_setopt(*easy, CURLOPT_FRESH_CONNECT, 1L) != CURLE_OK) return RPP_NO_MEMORY;
-    return curl_multi_add_handle(self->multi, *easy) == CURLM_OK ? RPP_OK : RPP_NO_MEMORY;
+    CURL *easy = exchange->easy = curl_easy_duphandle(self->easy);
+    if (!easy || rpp_http_transfer_attach(transfer, easy, exchange->headers) != CURLE_OK) return RPP_NO_MEMORY;
+#if TELLS_BEFORE_SEND
+    long life_s = (long)(self->client.connection_max_age_ns / RPP_NS_PER_S);
+    if (curl_easy_setopt(easy, CURLOPT_PREREQDATA, exchange) != CURLE_OK) return RPP_NO_MEMORY;
+    if (curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, life_s) != CURLE_OK) return RPP_NO_MEMORY;
+#endif
+    if (self->connected_ns && transfer->begin_ns - self->connected_ns >= self->client.connection_max_age_ns) {
+        if (curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L) != CURLE_OK) return RPP_NO_MEMORY;
+    }
+    return curl_multi_add_handle(self->multi, easy) == CURLM_OK ? RPP_OK : RPP_NO_MEMORY;
 }
 
-static rpp_status perform_once(curl_client *self, rpp_http_transfer *transfer)
+/* Under the gate. */
+static void detach(curl_client *self, rpp_http_exchange *exchange)
 {
-    const rpp_http_request *request = transfer->request;
-    rpp_http_response *response = transfer->response;
-    struct curl_slist *headers = NULL;
-    CURL *easy = NULL;
+    if (exchange->easy) curl_multi_remove_handle(self->multi, exchange->easy);
+    curl_easy_cleanup(exchange->easy);
+    curl_slist_free_all(exchange->headers);
+    exchange->easy = NULL;
+    exchange->headers = NULL;
+}
 
-    if (!TELLS_BEFORE_SEND) tell_before_send(self);
-    enter_gate(self);
-    rpp_status status = begin(self, transfer, &easy, &headers);
-    leave_gate(self);
-    if (status == RPP_INVALID) {
-        response->attempt = (rpp_attempt){.end = RPP_END_NOT_SENT, .permanent = true};
-        return RPP_OK;
+static bool start(curl_client *self, rpp_http_exchange *exchange);
+
+/* Under the gate. A 417 begins the same request anew: nothing was stored, and it may be sent without asking. */
+static void conclude(curl_client *self, rpp_http_exchange *exchange, rpp_transfer_end end, CURLcode code)
+{
+    exchange->status = rpp_http_transfer_conclude(&exchange->transfer, exchange->easy, end, code);
+    detach(self, exchange);
+    learn_expectation(self, &exchange->transfer);
+    if (exchange->status != RPP_OK) rpp_http_response_destroy(&exchange->response);
+    if (exchange->status == RPP_OK && exchange->transfer.unexpected) start(self, exchange);
+}
+
+/* Under the gate. False: it has ended. */
+static bool start(curl_client *self, rpp_http_exchange *exchange)
+{
+    const rpp_http_request *request = exchange->transfer.request;
+    uint64_t now = rpp_monotonic_ns(), left = request->deadline_ns > now ? request->deadline_ns - now : 0;
+    rpp_http_response_destroy(&exchange->response);
+    exchange->response = (rpp_http_response){0};
+    exchange->transfer = (rpp_http_transfer){
+        .request = request, .response = &exchange->response, .begin_ns = now, .expect_ns = expect_ns(self, left)};
+    exchange->status = attach(self, exchange);
+    if (exchange->status == RPP_OK) return true;
+    detach(self, exchange);
+    if (exchange->status == RPP_INVALID) {
+        exchange->response.attempt = (rpp_attempt){.end = RPP_END_NOT_SENT, .permanent = true};
+        exchange->status = RPP_OK;
     }
+    return false;
+}
 
-    CURLcode code = CURLE_OK;
-    rpp_transfer_end end = status == RPP_OK ? run(self, request->deadline_ns, &code) : RPP_TRANSFER_FINISHED;
-
+static rpp_status begin(rpp_http_client *client, const rpp_http_request *request, rpp_http_exchange **begun)
+{
+    curl_client *self = (curl_client *)client;
+    rpp_http_exchange *exchange = rpp_calloc(1, sizeof *exchange);
+    if (!exchange) return RPP_NO_MEMORY;
+    exchange->client = self;
+    exchange->transfer.request = request;
+    if (!TELLS_BEFORE_SEND) tell_before_send(self, request);
     enter_gate(self);
-    if (status == RPP_OK) status = rpp_http_transfer_conclude(transfer, easy, end, code);
-    if (easy) curl_multi_remove_handle(self->multi, easy);
-    curl_easy_cleanup(easy);
-    curl_slist_free_all(headers);
+    if (start(self, exchange)) {
+        exchange->next = self->exchanges;
+        self->exchanges = exchange;
+    }
     leave_gate(self);
-    learn_expectation(self, transfer);
-    if (status != RPP_OK) rpp_http_response_destroy(response);
+    *begun = exchange;
+    return RPP_OK;
+}
+
+static bool has_ended(const rpp_http_exchange *exchange)
+{
+    return !exchange->easy;
+}
+
+static rpp_status end(rpp_http_client *client, rpp_http_exchange *exchange, rpp_http_response *response)
+{
+    (void)client;
+    rpp_status status = exchange->status;
+    *response = exchange->response;
+    rpp_free(exchange);
     return status;
+}
+
+static rpp_http_exchange *find_exchange(const curl_client *self, const CURL *easy)
+{
+    rpp_http_exchange *exchange = self->exchanges;
+    while (exchange && exchange->easy != easy) exchange = exchange->next;
+    return exchange;
+}
+
+/* Under the gate. What libcurl has ended. */
+static void conclude_finished(curl_client *self, CURLMcode failed)
+{
+    int left = 0;
+    for (CURLMsg *message; (message = curl_multi_info_read(self->multi, &left));) {
+        CURLcode code = message->data.result;
+        rpp_http_exchange *exchange = find_exchange(self, message->easy_handle);
+        if (exchange) conclude(self, exchange, RPP_TRANSFER_FINISHED, code);
+    }
+    if (failed == CURLM_OK) return;
+    CURLcode code = failed == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
+    for (rpp_http_exchange *each = self->exchanges; each; each = each->next) {
+        if (each->easy) conclude(self, each, RPP_TRANSFER_FINISHED, code);
+    }
+}
+
+/* Under the gate. What we end. */
+static void conclude_late(curl_client *self, uint64_t now)
+{
+    bool interrupted = atomic_load(&self->interrupted);
+    for (rpp_http_exchange *each = self->exchanges; each; each = each->next) {
+        bool late = now >= each->transfer.request->deadline_ns;
+        if (!each->easy || (!interrupted && !late)) continue;
+        conclude(self, each, interrupted ? RPP_TRANSFER_INTERRUPTED : RPP_TRANSFER_OUT_OF_TIME, CURLE_OK);
+    }
+}
+
+/* Takes those that have ended out of the list. Returns whether there were any. */
+static bool unlink_ended(curl_client *self)
+{
+    bool any = false;
+    for (rpp_http_exchange **link = &self->exchanges; *link;) {
+        bool ended = has_ended(*link);
+        any |= ended;
+        if (ended) {
+            *link = (*link)->next;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+    return any;
+}
+
+static uint64_t next_deadline_ns(const curl_client *self, uint64_t until_ns)
+{
+    for (const rpp_http_exchange *each = self->exchanges; each; each = each->next) {
+        if (each->transfer.request->deadline_ns < until_ns) until_ns = each->transfer.request->deadline_ns;
+    }
+    return until_ns;
+}
+
+/* Drives the exchanges without waiting. Returns whether one has ended. */
+static bool drive(curl_client *self)
+{
+    int running;
+    conclude_late(self, rpp_monotonic_ns());
+    conclude_finished(self, curl_multi_perform(self->multi, &running));
+    return unlink_ended(self);
+}
+
+/* The only place where this thread waits. It holds no lock here. */
+static void wait_for_network(curl_client *self, uint64_t left_ns)
+{
+    uint64_t left_ms = (left_ns + RPP_NS_PER_MS - 1) / RPP_NS_PER_MS;
+    curl_multi_poll(self->multi, NULL, 0, (int)(left_ms < POLL_MAX_MS ? left_ms : POLL_MAX_MS), NULL);
+}
+
+static void wait_for_end(rpp_http_client *client, uint64_t until_ns)
+{
+    curl_client *self = (curl_client *)client;
+    enter_gate(self);
+    bool ended = drive(self);
+    leave_gate(self);
+    uint64_t now = rpp_monotonic_ns();
+    until_ns = next_deadline_ns(self, until_ns);
+    if (ended || now >= until_ns) return;
+    wait_for_network(self, until_ns - now);
+    enter_gate(self);
+    drive(self);
+    leave_gate(self);
 }
 
 static rpp_status perform(rpp_http_client *client, const rpp_http_request *request, rpp_http_response *response)
 {
-    curl_client *self = (curl_client *)client;
-    for (;;) {
-        uint64_t now = rpp_monotonic_ns(), left = request->deadline_ns > now ? request->deadline_ns - now : 0;
-        rpp_http_transfer transfer = {
-            .request = request, .response = response, .begin_ns = now, .expect_ns = expect_ns(self, left)};
-        *response = (rpp_http_response){0};
-        rpp_status status = perform_once(self, &transfer);
-        if (status != RPP_OK || !transfer.unexpected) return status;
-        rpp_http_response_destroy(response);
-    }
+    rpp_http_exchange *exchange;
+    rpp_status status = begin(client, request, &exchange);
+    if (status != RPP_OK) return status;
+    while (!has_ended(exchange)) wait_for_end(client, UINT64_MAX);
+    return end(client, exchange, response);
+}
+
+static void wake(rpp_http_client *client)
+{
+    curl_multi_wakeup(((curl_client *)client)->multi);
 }
 
 static void interrupt(rpp_http_client *client)
 {
-    curl_client *self = (curl_client *)client;
-    atomic_store(&self->interrupted, true);
-    curl_multi_wakeup(self->multi);
+    atomic_store(&((curl_client *)client)->interrupted, true);
+    wake(client);
 }
 
 /* --- new and free --------------------------------------------------------------------------------------------------- */
@@ -272,7 +396,6 @@ static CURLcode set_settings(curl_client *self)
     SET(CURLOPT_CLOSESOCKETDATA, self);
 #if TELLS_BEFORE_SEND
     SET(CURLOPT_PREREQFUNCTION, before_send);
-    SET(CURLOPT_PREREQDATA, self);
 #endif
     if (self->user) SET(CURLOPT_USERNAME, self->user);
     if (self->user) SET(CURLOPT_PASSWORD, self->password);
@@ -317,6 +440,11 @@ rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex
     if (!self) return NULL;
     self->client = (rpp_http_client){.connection_max_age_ns = CONNECTION_MAX_AGE_NS,
                                      .perform = perform,
+                                     .begin = begin,
+                                     .wait = wait_for_end,
+                                     .has_ended = has_ended,
+                                     .end = end,
+                                     .wake = wake,
                                      .interrupt = interrupt,
                                      .forget_after_fork = forget_after_fork,
                                      .free = client_free};
@@ -327,8 +455,7 @@ rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex
     enter_gate(self);
     self->multi = rpp_http_new_multi(&self->descriptors);
     self->easy = curl_easy_init();
-    if (self->multi)
-        curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, 1L); /* closes the connection that is renewed */
+    if (self->multi) curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, KEPT_CONNECTIONS);
     bool good = self->multi && self->easy && choose_user(self) == RPP_OK && set_settings(self) == CURLE_OK;
     leave_gate(self);
     if (good) return &self->client;

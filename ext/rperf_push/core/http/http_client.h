@@ -1,4 +1,4 @@
-/* http_client.h - sends one HTTP request at a time with libcurl: bounded in time and memory, interruptible, no redirects.
+/* http_client.h - sends HTTP requests with libcurl, some at once: bounded in time and memory, interruptible, no redirects.
  *
  * Expect: 100-continue
  *   A proxy without a server behind it accepts a connection, reads, and closes it, so nobody knows what became of the
@@ -15,8 +15,8 @@
  *   At most 64 KiB of an answer are read. http_proxy, no_proxy and SSL_CERT_FILE work as curl documents them.
  *   libcurl runs under `gate`, which is released while libcurl waits, so that a fork never interrupts libcurl.
  *
- * Threads    perform: one thread. interrupt: any thread.
- * Ownership  the caller keeps request and response; the settings must outlive the client.
+ * Threads    interrupt and wake: any thread. All others: one thread.
+ * Ownership  the caller keeps request and response, and ends each exchange; the settings must outlive the client.
  */
 #ifndef RPP_HTTP_CLIENT_H
 #define RPP_HTTP_CLIENT_H
@@ -30,15 +30,30 @@
 #include "http/http_message.h"
 #include "settings/settings.h"
 
+#define RPP_HTTP_EXCHANGES_MAX 8u
+
+/* A request under way. */
+typedef struct rpp_http_exchange rpp_http_exchange;
+
 /* The interface; tests have their own client. */
 typedef struct rpp_http_client {
-    /* Set before the first perform, or NULL. perform calls it, without the gate, at least once before the first byte of
+    /* Set before the first request, or NULL. Called, without the gate, with a request's claim at least once before the first byte of
      * the request can go out. */
-    void (*before_send)(void *context);
+    void (*before_send)(void *context, unsigned claim);
     void *before_send_context;
     uint64_t connection_max_age_ns;
+    /* One request, to its end. */
     rpp_status (*perform)(struct rpp_http_client *, const rpp_http_request *, rpp_http_response *);
-    /* A running perform returns soon with RPP_END_ABORTED, and every later one returns at once. */
+    /* Begins a request, which must stay until `end`. At most RPP_HTTP_EXCHANGES_MAX at once. */
+    rpp_status (*begin)(struct rpp_http_client *, const rpp_http_request *, rpp_http_exchange **);
+    /* Drives all exchanges until one has ended, somebody calls wake, or the time has come; spurious returns happen. */
+    void (*wait)(struct rpp_http_client *, uint64_t until_ns);
+    bool (*has_ended)(const rpp_http_exchange *);
+    /* Frees an exchange, which must have ended, and gives its response. */
+    rpp_status (*end)(struct rpp_http_client *, rpp_http_exchange *, rpp_http_response *);
+    /* Any thread. */
+    void (*wake)(struct rpp_http_client *);
+    /* Exchanges end soon with RPP_END_ABORTED, and every later one ends at once. */
     void (*interrupt)(struct rpp_http_client *);
     /* In a forked child: closes the parent's descriptors and touches nothing else of the client. */
     void (*forget_after_fork)(struct rpp_http_client *);

@@ -16,7 +16,7 @@
 #include <curl/curl.h>
 #include <stddef.h>
 
-#define RPP_DESCRIPTORS_MAX 16u
+#define RPP_DESCRIPTORS_MAX 32u /* two for each of 8 requests while both address families are tried, and the pair */
 
 typedef struct rpp_http_descriptors {
     int open[RPP_DESCRIPTORS_MAX];

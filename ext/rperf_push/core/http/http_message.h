@@ -23,6 +23,7 @@ typedef struct rpp_http_request {
     const void *body;
     size_t body_length;
     uint64_t deadline_ns; /* monotonic, for everything */
+    unsigned claim;       /* for before_send (http_client.h) */
 } rpp_http_request;
 
 typedef struct rpp_http_response {

@@ -28,11 +28,11 @@ struct rpp_spool {
     uint64_t destination, writer;
     atomic_bool news; /* something was put or given back */
 
-    struct { /* the uploader's own */
-        rpp_spool_claim claim;
-        rpp_spool_list batch; /* the files of the pass through the directory */
-        size_t next;          /* the place of the pass in the batch */
-        bool passing, waits;  /* a pass is under way; it left files for later */
+    struct {                                          /* the uploader's own */
+        rpp_spool_claim claims[RPP_SPOOL_CLAIMS_MAX]; /* a payload's claim is its place here, from 1 */
+        rpp_spool_list batch;                         /* the files of the pass through the directory */
+        size_t next;                                  /* the place of the pass in the batch */
+        bool passing, waits;                          /* a pass is under way; it left files for later */
         bool looked;
         uint64_t looked_ns;
     } own;
@@ -51,7 +51,7 @@ rpp_spool *rpp_spool_new(const rpp_settings *settings)
     if (!self) return NULL;
     self->settings = settings;
     self->writer = rpp_random_seed();
-    self->own.claim = RPP_SPOOL_NO_CLAIM;
+    for (unsigned i = 0; i < RPP_SPOOL_CLAIMS_MAX; i++) self->own.claims[i] = RPP_SPOOL_NO_CLAIM;
     atomic_init(&self->news, false);
     atomic_init(&self->made, false);
     atomic_init(&self->puts, 0);
@@ -65,7 +65,7 @@ rpp_spool *rpp_spool_new(const rpp_settings *settings)
 void rpp_spool_free(rpp_spool *self)
 {
     if (!self) return;
-    rpp_spool_claim_release(&self->own.claim);
+    for (unsigned i = 0; i < RPP_SPOOL_CLAIMS_MAX; i++) rpp_spool_claim_release(&self->own.claims[i]);
     rpp_spool_report_destroy(&self->report);
     rpp_spool_deferred_destroy(&self->deferred);
     rpp_free(self);
@@ -73,7 +73,9 @@ void rpp_spool_free(rpp_spool *self)
 
 void rpp_spool_forget_after_fork(rpp_spool *self)
 {
-    if (self && self->own.claim.fd >= 0) close(self->own.claim.fd); /* the lock stays with the parent */
+    for (unsigned i = 0; self && i < RPP_SPOOL_CLAIMS_MAX; i++) {
+        if (self->own.claims[i].fd >= 0) close(self->own.claims[i].fd); /* the lock stays with the parent */
+    }
 }
 
 /* --- the directory -------------------------------------------------------------------------------------------------- */
@@ -282,6 +284,22 @@ static bool settle_sending(rpp_spool *self, DIR *directory, rpp_spool_claim *cla
     return false;
 }
 
+/* There is a place: who takes has looked. */
+static unsigned keep(rpp_spool *self, rpp_spool_claim claim)
+{
+    unsigned place = 0;
+    while (self->own.claims[place].fd >= 0) place++;
+    self->own.claims[place] = claim;
+    return place + 1;
+}
+
+static bool has_place(const rpp_spool *self)
+{
+    unsigned place = 0;
+    while (place < RPP_SPOOL_CLAIMS_MAX && self->own.claims[place].fd >= 0) place++;
+    return place < RPP_SPOOL_CLAIMS_MAX;
+}
+
 /* RPP_INVALID: the file is dealt with, and there is nothing to send. Only RPP_OK leaves a claim. */
 static rpp_status claim_next(rpp_spool *self, DIR *directory, const rpp_spool_name *name, rpp_payload **payload)
 {
@@ -301,7 +319,7 @@ static rpp_status claim_next(rpp_spool *self, DIR *directory, const rpp_spool_na
     status = rpp_spool_claim_read(&claim, &bytes, &length);
     if (status == RPP_OK) status = rpp_spool_file_read(bytes, length, payload);
     if (status == RPP_OK) {
-        self->own.claim = claim;
+        (*payload)->claim = keep(self, claim);
     } else if (status == RPP_INVALID) {
         discard(self, directory, &claim, RPP_STAT_payloads_dropped_damaged);
     } else {
@@ -338,6 +356,7 @@ static bool take_oldest(rpp_spool *self, DIR *directory, rpp_payload **payload)
 
 rpp_payload *rpp_spool_take(rpp_spool *self, uint64_t now_ns)
 {
+    if (!has_place(self)) return NULL;
     DIR *directory = open_directory(self);
     if (!directory) {
         rpp_spool_report_errno(&self->report, RPP_SPOOL_TAKING, "cannot be used");
@@ -358,7 +377,7 @@ rpp_payload *rpp_spool_take_deferred(rpp_spool *self, uint64_t now_ns)
     rpp_spool_deferral deferral;
     rpp_payload *payload = NULL;
     DIR *directory = NULL;
-    while (!payload && rpp_spool_deferred_pop(&self->deferred, now_ns, &deferral)) {
+    while (!payload && has_place(self) && rpp_spool_deferred_pop(&self->deferred, now_ns, &deferral)) {
         if (!directory) directory = open_directory(self);
         rpp_status status = directory ? claim_next(self, directory, &deferral.name, &payload) : RPP_IO;
         if (status == RPP_OK) payload->failed_in = deferral.failed_in;
@@ -368,23 +387,19 @@ rpp_payload *rpp_spool_take_deferred(rpp_spool *self, uint64_t now_ns)
     return payload;
 }
 
-/* --- the payload that was taken ------------------------------------------------------------------------------------- */
-
-bool rpp_spool_has_claim(const rpp_spool *self)
-{
-    return self->own.claim.fd >= 0;
-}
+/* --- a payload that was taken --------------------------------------------------------------------------------------- */
 
 static int open_again(const rpp_spool *self)
 {
     return open(self->settings->spool_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-void rpp_spool_sending(rpp_spool *self)
+void rpp_spool_sending(rpp_spool *self, unsigned number)
 {
-    if (!rpp_spool_has_claim(self) || self->own.claim.name.state == RPP_SPOOL_SENDING) return;
+    rpp_spool_claim *claim = &self->own.claims[number - 1];
+    if (claim->name.state == RPP_SPOOL_SENDING) return;
     int directory = open_again(self);
-    if (directory < 0 || rpp_spool_claim_rename(directory, &self->own.claim, RPP_SPOOL_SENDING) != RPP_OK) {
+    if (directory < 0 || rpp_spool_claim_rename(directory, claim, RPP_SPOOL_SENDING) != RPP_OK) {
         rpp_spool_report_errno(&self->report, RPP_SPOOL_TAKING, "cannot note what is sent");
     }
     if (directory >= 0) close(directory);
@@ -392,28 +407,28 @@ void rpp_spool_sending(rpp_spool *self)
 
 /* Deletes the file and ends the claim. If the directory cannot be reached, the file is at least emptied, because no process may send
  * it again. */
-static void end_claim(rpp_spool *self, int directory)
+static void end_claim(rpp_spool *self, rpp_spool_claim *claim, int directory)
 {
     int why = directory < 0 ? errno : 0;
-    if (rpp_spool_claim_remove(directory, &self->own.claim) != RPP_OK && !why) why = errno;
+    if (rpp_spool_claim_remove(directory, claim) != RPP_OK && !why) why = errno;
     if (directory >= 0) close(directory);
     if (!why) return;
     errno = why;
     rpp_spool_report_errno(&self->report, RPP_SPOOL_TAKING, "cannot delete a file");
 }
 
-void rpp_spool_remove(rpp_spool *self)
+void rpp_spool_remove(rpp_spool *self, unsigned number)
 {
-    if (!rpp_spool_has_claim(self)) return;
-    rpp_spool_name name = self->own.claim.name;
-    end_claim(self, open_again(self));
+    rpp_spool_claim *claim = &self->own.claims[number - 1];
+    rpp_spool_name name = claim->name;
+    end_claim(self, claim, open_again(self));
     rpp_spool_report_gone(&self->report, name.bytes);
 }
 
 rpp_status rpp_spool_give_back(rpp_spool *self, const rpp_payload *payload)
 {
     uint8_t bytes[RPP_SPOOL_TRIES_BYTES];
-    rpp_spool_claim *claim = &self->own.claim;
+    rpp_spool_claim *claim = &self->own.claims[payload->claim - 1];
     rpp_spool_name name = claim->name;
     struct stat status;
     int directory = open_again(self);
@@ -430,7 +445,7 @@ rpp_status rpp_spool_give_back(rpp_spool *self, const rpp_payload *payload)
         rpp_spool_claim_release(claim);
         atomic_store(&self->news, true);
     } else {
-        end_claim(self, directory);
+        end_claim(self, claim, directory);
         rpp_spool_report_gone(&self->report, name.bytes);
     }
     end_pass(self, self->own.looked_ns);

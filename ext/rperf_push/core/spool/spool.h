@@ -24,7 +24,7 @@
  *
  * Safety
  *   The directory is created once, for the owner only (0700); files are 0600. If it vanishes, its file system may be unmounted: put
- *   fails until the directory is back. The only open descriptor is that of a claim. Files contain no credentials.
+ *   fails until the directory is back. The only open descriptors are those of claims. Files contain no credentials.
  *
  * Threads    put: any thread. All others: the uploader only, unless a line says something else.
  * Ownership  put copies, take gives a payload to the caller. Settings must outlive the spool.
@@ -38,11 +38,13 @@
 #include "backends/payload.h"
 #include "settings/settings.h"
 
+#define RPP_SPOOL_CLAIMS_MAX 8u
+
 typedef struct rpp_spool rpp_spool;
 
 /* For settings with a spool_directory. Does not touch the disk. NULL if out of memory. */
 rpp_spool *rpp_spool_new(const rpp_settings *settings);
-/* Releases a claim; its file stays. */
+/* Releases all claims; their files stay. */
 void rpp_spool_free(rpp_spool *spool);
 
 /* RPP_OK: it is on disk and counted (payloads_spooled). Any failure is counted and logged. */
@@ -51,7 +53,8 @@ RPP_NODISCARD rpp_status rpp_spool_put(rpp_spool *spool, const rpp_payload *payl
 /* When to call take. 0 means now: something was put or given back, there is more to take, or the last look was 30 s ago and other
  * processes may have put something. UINT64_MAX: there is nothing to wait for. */
 uint64_t rpp_spool_due_ns(const rpp_spool *spool, uint64_t now_ns);
-/* Claims the oldest payload that no other process has claimed. NULL: there is none, or reading failed for now. */
+/* Claims the oldest payload that nobody has claimed. NULL: there is none, or reading failed for now. At most RPP_SPOOL_CLAIMS_MAX are
+ * claimed at once. */
 rpp_payload *rpp_spool_take(rpp_spool *spool, uint64_t now_ns);
 /* Claims the first payload with a due time, if it is due. */
 rpp_payload *rpp_spool_take_deferred(rpp_spool *spool, uint64_t now_ns);
@@ -60,15 +63,14 @@ uint64_t rpp_spool_next_deferred_ns(rpp_spool *spool);
 /* Makes all payloads with a due time due now. Any thread. */
 void rpp_spool_hurry(rpp_spool *spool);
 
-/* The following functions are about the payload that was taken last; without one they do nothing. */
-bool rpp_spool_has_claim(const rpp_spool *spool);
-void rpp_spool_sending(rpp_spool *spool);
+/* The following functions are about a payload that was taken, by its claim. */
+void rpp_spool_sending(rpp_spool *spool, unsigned claim);
 /* The payload has ended (payloads_unspooled). */
-void rpp_spool_remove(rpp_spool *spool);
+void rpp_spool_remove(rpp_spool *spool, unsigned claim);
 /* Stores its tries so far and its due time. RPP_IO: it is no longer in the spool (payloads_unspooled); only the caller has it. */
 RPP_NODISCARD rpp_status rpp_spool_give_back(rpp_spool *spool, const rpp_payload *payload);
 
-/* In a forked child: closes the descriptor of the parent's claim; the parent keeps the claim. */
+/* In a forked child: closes the descriptors of the parent's claims; the parent keeps them. */
 void rpp_spool_forget_after_fork(rpp_spool *spool);
 
 #endif
