@@ -27,7 +27,8 @@ include_directories(SYSTEM ${musl_headers})
 set(RPP_NOT_LINKED
   fuzz_http_answer fuzz_spool_file fuzz_url
   test_backend_fallback test_backend_http test_backend_ingest test_backend_parca test_backend_pyroscope
-  test_exporter test_window_files test_gzip_sink test_http_client test_spool test_spool_file test_uploader test_uploader_spool)
+  test_exporter test_window_files test_gzip_sink test_http_client test_spool test_spool_file test_uploader test_uploader_spool
+  test_uploads_at_once)
 
 find_library(Nanopb_LIBRARY libprotobuf-nanopb.a PATHS /usr/lib/${multiarch} REQUIRED) # calls nothing but memcpy
 set(Nanopb_INCLUDE_DIR ${musl_headers})
