@@ -52,7 +52,7 @@ class ShopProcess
     return true unless @pid
 
     Process.kill(:TERM, @pid)
-    status = wait_for_exit || (Process.kill(:KILL, @pid) && Process.wait2(@pid).last)
+    status = wait_for_exit || (say_where_it_is && Process.kill(:KILL, @pid) && Process.wait2(@pid).last)
     @pid = nil
     status.success?
   rescue Errno::ESRCH, Errno::ECHILD
@@ -63,7 +63,7 @@ class ShopProcess
   def complaints = log.lines(chomp: true).grep(/rperf|error/i)
 
   # Whatever the locale; what others wrote there may be anything.
-  def log = File.read(@log_path, encoding: Encoding::UTF_8).scrub
+  def log = File.read(@log_path, encoding: Encoding::UTF_8).scrub + @stacks.to_s
 
   private
 
@@ -85,6 +85,12 @@ class ShopProcess
     end
     stop
     raise Failed, "the shop did not start:\n#{log.lines.last(15).join}"
+  end
+
+  # Puma is known to hang at SIGTERM, also without a profiler (docs/production.md): the log says which thread does not end.
+  def say_where_it_is
+    command = [RbConfig.ruby, "-I", LIB, File.expand_path("../../exe/rperf-push", __dir__), "stacks", @pid.to_s]
+    @stacks = "\nIt did not end within #{EXIT_SECONDS} s:\n#{IO.popen(command, err: %i[child out], &:read)}"
   end
 
   def wait_for_exit
