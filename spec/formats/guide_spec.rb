@@ -41,7 +41,7 @@ RSpec.describe "An example of rperf's guide" do
   table = /\n Flat:\n +[\d.]+ ms +[\d.]+%  \S+.*\n(?:.*\n)*\n Cumulative:\n +[\d.]+ ms +[\d.]+%  \S+/
   text = /\ATotal: [\d.]+ms \((?:cpu|wall)\)\nSamples: \d+, Frequency: \d+Hz\n(?:.+\n)*#{table}/
   stat = /\A Performance stats for 'ruby [^']+':\n\n +[\d.,]+ ms user\n +[\d.,]+ ms sys\n +[\d.,]+ ms real\n\n +[\d.,]+ ms +[\d.]+%  \[RperfPush\] CPU execution\n/
-  rows = /\[Ruby +\] GC time \(\d+ count: \d+ minor, \d+ major\)\n +[\d,]+ +\[Ruby +\] allocated objects\n +[\d,]+ +\[Ruby +\] freed objects\n(?:.*\n)* +[\d,]+ MB +\[OS +\] peak memory \(maxrss\)\n/
+  rows = /\[Ruby +\] GC time \(\d+ count: \d+ minor, \d+ major\)\n +[\d,]+ +\[Ruby +\] allocated objects\n(?: +\d+ +\[Ruby +\] +[\d.]+%  .+\n)* +[\d,]+ +\[Ruby +\] freed objects\n(?:.*\n)* +[\d,]+ MB +\[OS +\] peak memory \(maxrss\)\n/
   end_of_stat = %r{\n  [\d,]+ samples / [\d,]+ triggers, [\d.]+% profiler overhead\n}
   report = /#{stat}(?:.*\n)*#{table}/
   two = / +2 +\[RperfPush\] Ruby processes profiled\n/
