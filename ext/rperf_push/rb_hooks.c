@@ -19,13 +19,18 @@
 
 #define HOOKS_PER_MEASURE 61u
 #define HOOK_MAX_NS       (4 * RPP_NS_PER_US)
+/* Of asked_turn. A thread that another one woke waited for that thread, until it runs: this is one wait. */
+#define WAS_WOKEN         UINT64_C(0)
+#define FOUND_HELD        UINT64_C(1)
+#define FIRST_TURN        UINT64_C(2)
 #define READ_EVENT_NS     (20 * RPP_NS_PER_US) /* a CPU clock takes 0.5 to 1 to read, as it is a system call */
 
 static _Atomic bool following; /* hooks create a record for each new thread */
 static _Atomic bool sampling;
-static _Atomic(rb_rpp_thread *) running; /* the one that holds the GVL */
-static _Atomic bool ran;                 /* some thread ran since a collector last asked */
-static uint64_t measuring_ns;            /* the time of measuring a hook */
+static _Atomic(rb_rpp_thread *) running;   /* the one that holds the GVL */
+static _Atomic bool ran;                   /* some thread ran since a collector last asked */
+static _Atomic uint64_t turn = FIRST_TURN; /* a number for each time that a thread got the GVL */
+static uint64_t measuring_ns;              /* the time of measuring a hook */
 
 /* glibc keeps some room for variables that are found without a call; each hook uses these. */
 #if defined(__GLIBC__)
@@ -93,12 +98,29 @@ static void stir(void)
     }
 }
 
+static void note_asking(rb_rpp_thread *t)
+{
+    bool held = atomic_load_explicit(&running, memory_order_relaxed) != NULL;
+    uint64_t asked = held ? FOUND_HELD : atomic_load_explicit(&turn, memory_order_relaxed);
+    atomic_store_explicit(&t->asked_turn, own == t ? asked : WAS_WOKEN, memory_order_relaxed);
+}
+
+/* Whether other threads had the GVL since this one asked for it. It has it now. */
+static bool take_turn(rb_rpp_thread *t)
+{
+    uint64_t asked = atomic_load_explicit(&t->asked_turn, memory_order_relaxed);
+    uint64_t now = atomic_load_explicit(&turn, memory_order_relaxed);
+    atomic_store_explicit(&turn, now + 1, memory_order_relaxed);
+    atomic_store_explicit(&t->asked_turn, WAS_WOKEN, memory_order_relaxed);
+    return asked != WAS_WOKEN && asked != now;
+}
+
 static void on_resumed(rb_rpp_thread *t, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
     rb_rpp_thread_find_clock(t);
     rb_rpp_settle_if_late(t);
-    rpp_due due = rpp_ledger_got(&t->ledger, now);
+    rpp_due due = rpp_ledger_got(&t->ledger, now, take_turn(t));
     if (t->in_ruby) rb_rpp_capture_if(t, due); /* else with THREAD_BEGIN */
     atomic_store_explicit(&t->resumed_ns, now, memory_order_relaxed);
     rb_rpp_timer_catch_up(t);
@@ -112,7 +134,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
 static void release_on_shared_clock(rb_rpp_thread *t, uint64_t now)
 {
     uint64_t unseen_ns = rpp_ledger_holds_gvl(&t->ledger) ? 0 : rb_rpp_thread_find_unseen_run(t);
-    if (unseen_ns) rpp_ledger_got(&t->ledger, now - unseen_ns);
+    if (unseen_ns) rpp_ledger_got(&t->ledger, now - unseen_ns, false);
     rpp_ledger_looked_at(&t->ledger, now);
 }
 
@@ -178,7 +200,10 @@ static rb_rpp_thread *stopping(VALUE thread)
 static __attribute__((noinline)) void on_ready(VALUE thread)
 {
     rb_rpp_thread *t = rb_rpp_thread_of(thread);
-    if (t && !t->ended) rpp_ledger_asked(&t->ledger, rpp_monotonic_ns());
+    if (t && !t->ended) {
+        note_asking(t);
+        rpp_ledger_asked(&t->ledger, rpp_monotonic_ns());
+    }
     if (!t && own) rb_rpp_birth_succeeded(thread);
 }
 
@@ -275,7 +300,7 @@ static void begin_first_turn(rb_rpp_thread *t, uint64_t now)
     bool was_busy = rb_rpp_section_begin(t);
     if (rb_rpp_is_sampling() && !rpp_ledger_holds_gvl(&t->ledger)) {
         rb_rpp_settle_if_late(t);
-        rpp_ledger_got(&t->ledger, now);
+        rpp_ledger_got(&t->ledger, now, false);
         atomic_store(&t->resumed_ns, now);
     }
     t->in_ruby = true;

@@ -43,6 +43,7 @@ typedef struct rb_rpp_thread {
     _Atomic bool ended;
     _Atomic uint64_t looked_at_ns; /* the last tick, or the birth */
     _Atomic uint64_t resumed_ns;   /* when it began to run */
+    _Atomic uint64_t asked_turn;   /* how it asked for the GVL (rb_hooks.c) */
     clockid_t cpu_clock;           /* if the ledger has one */
     pid_t tid;                     /* the kernel's; 0: unknown */
     rpp_thread_ledger ledger;

@@ -266,7 +266,7 @@ static inline void sim_begin(sim_thread *t, phase next)
     } else if (goes_on) {
         sim_capture(t, rpp_ledger_gc_entered(l, next.state, t->now_ns), place);
     } else if (next.state != before || next.state != RPP_STATE_RUNNING) {
-        if (is_off(before)) sim_capture(t, rpp_ledger_got(l, t->now_ns), place);
+        if (is_off(before)) sim_capture(t, rpp_ledger_got(l, t->now_ns, true), place);
         if (is_off(before)) t->ran_since_ns = t->now_ns;
         if (is_gc(before)) sim_capture(t, rpp_ledger_gc_left(l, t->now_ns), place);
         rpp_ledger_relabelled(l, t->world->sets[next.labels]);

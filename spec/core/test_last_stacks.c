@@ -13,7 +13,7 @@ static void begin(bool separate_rows)
 {
     rpp_profile_limits limits = rpp_profile_default_limits;
     limits.separate_rows = separate_rows;
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     profile = rpp_profile_new(&limits);
 }
 

@@ -18,7 +18,7 @@ static void add(rpp_profile *profile, uint32_t place, rpp_sample sample)
 
 static rpp_profile *shared_out(rpp_profile *profile)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_profile_share_out(profile, PERIOD_NS, true, &rests);
     return profile;
 }

@@ -32,7 +32,7 @@ static rpp_unplaced give(rpp_shares *shares, rpp_row *rows, size_t count, bool l
 
 TEST(a_busy_thread_shares_its_own)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 300), drawn_row(1, 700), drawn_row(2, 500), drawn_row(2, 500)};
     add_sum(&shares, 1, RPP_STATE_RUNNING, 1201, 0);
@@ -50,7 +50,7 @@ TEST(a_busy_thread_shares_its_own)
 /* Else whoever happens to be drawn would weigh less than who is not. */
 TEST(threads_of_few_periods_are_one_pool)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 100), drawn_row(3, 300)};
     add_sum(&shares, 1, RPP_STATE_RUNNING, 900, 0);
@@ -64,7 +64,7 @@ TEST(threads_of_few_periods_are_one_pool)
 /* However the pool weighs its draws: a thread has the wall time that it had. */
 TEST(wall_time_is_each_threads_own)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 100), drawn_row(1, 300), drawn_row(3, 100)};
     add_sum(&shares, 1, RPP_STATE_RUNNING, 900, 60); /* a gap that nothing drew goes with what ran */
@@ -80,7 +80,7 @@ TEST(wall_time_is_each_threads_own)
 /* Who lived too short to be drawn ran where draws weigh more than their threads had. */
 TEST(nobodys_wall_time_goes_where_draws_weigh_too_much)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 100), drawn_row(2, 100)};
     add_sum(&shares, 1, RPP_STATE_RUNNING, 40, 0);
@@ -97,7 +97,7 @@ TEST(nobodys_wall_time_goes_where_draws_weigh_too_much)
 /* As in a lull: who comes and goes has the time that it had, though nobody knows where. */
 TEST(short_lives_keep_their_wall_time_where_draws_are_missing)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     for (uint32_t thread = 1; thread <= 40; thread++) {
         rpp_sample sum = {
@@ -117,7 +117,7 @@ TEST(short_lives_keep_their_wall_time_where_draws_are_missing)
 
 TEST(a_thread_without_a_draw_has_its_wall_time_where_it_was_seen)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {{.thread_seq = 2, .state = RPP_STATE_BLOCKED, .wall_ns = 500}, drawn_row(1, 100)};
     rpp_sharing how = {.period_ns = PERIOD};
@@ -140,7 +140,7 @@ TEST(a_thread_without_a_draw_has_its_wall_time_where_it_was_seen)
 /* The leaf of an allocation is a class, where no time is spent. */
 TEST(objects_are_no_place_for_time)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {{.thread_seq = 1, .state = RPP_STATE_BLOCKED, .wall_ns = 500},
                       {.thread_seq = 1, .alloc_drawn = 7},
@@ -162,7 +162,7 @@ TEST(unseen_time_goes_to_no_object)
 {
     rpp_location class_and_method[] = {{100, 0}, {101, 1}}, method = {102, 1};
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    rpp_rests none = {{0}, {0}};
+    rpp_rests none = {.waits = 0};
     rpp_sample ran = {.thread_seq = 1, .depth = 1, .cpu_ns = 10};
     rpp_sample object = {.thread_seq = 1, .depth = 2, .alloc_drawn = 1, .alloc_drawn_bytes = 40};
     rpp_sample sum = {.thread_seq = 1, .cpu_ns = PERIOD, .sum = true};
@@ -180,7 +180,7 @@ TEST(unseen_time_goes_to_no_object)
 
 TEST(a_small_pool_weighs_each_draw_as_drawn_and_keeps_the_rest)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 100)};
     add_sum(&shares, 1, RPP_STATE_RUNNING, 30, 0);
@@ -206,7 +206,7 @@ TEST(draws_are_worth_more_if_the_rest_is_more_than_chance)
     } cases[] = {{-100, 200}, {1000, 200}, {1500, 300}, {2500, 500}, {20000, 4000}, {90000, 4000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (uint64_t sum = 50; sum <= 950; sum += 900) { /* what is burnt now does not matter */
-            rests = (rpp_rests){{cases[i].rest}, {0}};
+            rests = (rpp_rests){.cpu_ns = {cases[i].rest}};
             rpp_shares shares = {0};
             rpp_row rows[] = {drawn_row(1, 50), drawn_row(2, 150)};
             add_sum(&shares, 1, RPP_STATE_RUNNING, sum, 0);
@@ -220,7 +220,7 @@ TEST(draws_are_worth_more_if_the_rest_is_more_than_chance)
 
 TEST(the_last_window_keeps_nothing)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rests.cpu_ns[RPP_STATE_RUNNING] = 25;
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 100), drawn_row(2, 100)};
@@ -234,7 +234,7 @@ TEST(the_last_window_keeps_nothing)
 /* Ten periods that no tick found are no chance. */
 TEST(much_time_without_a_draw_is_told)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     add_sum(&shares, 1, RPP_STATE_RUNNING, 999, 0);
     rpp_line_sums unseen = give(&shares, NULL, 0, false).unseen;
@@ -249,7 +249,7 @@ TEST(much_time_without_a_draw_is_told)
 /* As after a lull, in which nothing is drawn. */
 TEST(few_draws_may_stand_for_much)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(8, 100)};
     for (uint32_t thread = 8; thread < 18; thread++) add_sum(&shares, thread, RPP_STATE_RUNNING, 400, 0);
@@ -261,7 +261,7 @@ TEST(few_draws_may_stand_for_much)
 /* However many ticks come to others. */
 TEST(a_busy_thread_without_a_draw_keeps_its_own)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {drawn_row(1, 100), drawn_row(2, 1)};
     rpp_sharing how = {.period_ns = PERIOD};
@@ -281,7 +281,7 @@ TEST(a_busy_thread_without_a_draw_keeps_its_own)
 
 TEST(states_and_kinds_are_lines_of_their_own)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_shares shares = {0};
     rpp_row rows[] = {{.thread_seq = 1, .state = RPP_STATE_BLOCKED, .cpu_drawn_ns = 100, .wall_drawn_ns = 200},
                       {.thread_seq = 1, .state = RPP_STATE_BLOCKED, .wall_drawn_ns = 200},
@@ -318,7 +318,7 @@ static void check_conservation(uint64_t seed, size_t failing)
 {
     static rpp_row rows[64];
     uint64_t in = 0, out = 0;
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     for (int window = 0; window < 6; window++) {
         rpp_shares shares = {0};
         unsigned count = (unsigned)(rpp_random_next(&seed) % 64);
@@ -374,7 +374,7 @@ static uint64_t cpu_at(const rpp_profile *profile, uint32_t frame)
 
 static void check_profile(const rpp_profile_limits *limits, uint32_t overflowed_to)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_profile *profile = rpp_profile_new(limits);
     for (uint32_t i = 0; i < 3; i++) add_to(profile, 1, 0, PERIOD, 100);
     for (uint32_t i = 0; i < 7; i++) add_to(profile, 1, 0, PERIOD, 101);
@@ -410,7 +410,7 @@ TEST(draws_that_found_no_row_have_theirs_under_overflow)
 
 TEST(much_time_that_nothing_drew_is_unknown)
 {
-    rests = (rpp_rests){{0}, {0}};
+    rests = (rpp_rests){.waits = 0};
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     add_to(profile, 1, 5000, 0, 0);
     rpp_profile_share_out(profile, PERIOD, false, &rests);

@@ -43,7 +43,7 @@ static void check_sum(rpp_state state, uint64_t cpu, uint64_t wall)
 static void start_running(void)
 {
     open_ledger();
-    rpp_ledger_got(&ledger, START);
+    rpp_ledger_got(&ledger, START, true);
 }
 
 TEST(a_long_wait_has_its_own_time)
@@ -52,7 +52,7 @@ TEST(a_long_wait_has_its_own_time)
     cpu_ns = 1900;
     rpp_ledger_asked(&ledger, START + 2000);
     rpp_ledger_asked(&ledger, START + 2300); /* the first counts */
-    CHECK_INT(rpp_ledger_got(&ledger, START + 3500), RPP_DUE_CAPTURE);
+    CHECK_INT(rpp_ledger_got(&ledger, START + 3500, true), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_BLOCKED, 1900, 2000);
     check_due(RPP_STATE_WAITING, 0, 1500);
     check_sum(RPP_STATE_BLOCKED, 0, 0);
@@ -65,7 +65,7 @@ TEST(short_waits_are_drawn_once_a_period)
     for (uint64_t i = 0; i < 1000; i++) {
         cpu_ns = i * 100;
         rpp_ledger_released(&ledger, START + i * 200);
-        rpp_due due = rpp_ledger_got(&ledger, START + i * 200 + 100);
+        rpp_due due = rpp_ledger_got(&ledger, START + i * 200 + 100, true);
         CHECK_INT(due == RPP_DUE_CAPTURE, ledger.account.due[RPP_STATE_BLOCKED].drawn.wall_ns == PERIOD);
         drawn += due == RPP_DUE_CAPTURE;
     }
@@ -85,7 +85,7 @@ TEST(a_boundary_cuts_a_wait)
     CHECK_INT(rpp_ledger_bounded(&ledger, START + 300), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_BLOCKED, 40, 300);
     CHECK(rpp_ledger_take_due(&ledger, RPP_STATE_BLOCKED, &sample));
-    CHECK_INT(rpp_ledger_got(&ledger, START + 1400), RPP_DUE_CAPTURE);
+    CHECK_INT(rpp_ledger_got(&ledger, START + 1400, true), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_BLOCKED, 0, 1100);
     CHECK_INT(rpp_ledger_bounded(&ledger, START + 1400),
               RPP_DUE_CAPTURE); /* who runs stands there if no tick finds it */
@@ -167,7 +167,7 @@ TEST(readings_between_findings_change_nothing)
     cpu_ns = 200;
     rpp_ledger_gc_left(&ledger, START + 1000);
     rpp_ledger_released(&ledger, START + 1100);
-    rpp_ledger_got(&ledger, START + 9000);
+    rpp_ledger_got(&ledger, START + 9000, true);
     check_found(8, (rpp_time){400, START + 9200}, 400, START + 9200, 2); /* 300 of 1200 */
     cpu_ns = 450;
     rpp_ledger_bounded(&ledger, START + 9500); /* halves what is remembered */
@@ -205,7 +205,7 @@ TEST(a_tick_off_the_gvl_or_in_the_gc_draws_nothing)
 {
     open_ledger();
     CHECK_INT(rpp_ledger_drawn(&ledger, 77, START + 10), RPP_DUE_NOTHING);
-    rpp_ledger_got(&ledger, START + 20);
+    rpp_ledger_got(&ledger, START + 20, true);
     rpp_ledger_gc_entered(&ledger, RPP_STATE_GC_MARKING, START + 30);
     CHECK_INT(rpp_ledger_ticked(&ledger, START + 40), RPP_DUE_NOTHING);
     cpu_ns = 20;
@@ -257,7 +257,7 @@ TEST(short_stretches_are_not_read)
     reads = 0;
     for (uint64_t i = 0; i < 8000; i++) {
         rpp_ledger_released(&ledger, START + i * 20 + 10);
-        rpp_ledger_got(&ledger, START + i * 20 + 11);
+        rpp_ledger_got(&ledger, START + i * 20 + 11, true);
     }
     /* Both ends of one in sixteen, and a run of 500 in 50 of them. */
     CHECK(reads > 800 && reads < 1500);
@@ -272,7 +272,7 @@ TEST(waits_for_the_gvl_are_not_read)
     for (uint64_t i = 0; i < 8000; i++) {
         rpp_ledger_released(&ledger, START + i * 5010);
         rpp_ledger_asked(&ledger, START + i * 5010);
-        rpp_ledger_got(&ledger, START + i * 5010 + 5000);
+        rpp_ledger_got(&ledger, START + i * 5010 + 5000, true);
     }
     CHECK(reads < 1500); /* both ends of one in sixteen, and a run of 500 in 50 of them */
 }
@@ -300,13 +300,13 @@ TEST(who_was_not_heard_to_ask_has_waited_since)
     open_ledger();
     rpp_ledger_silence_begins(&ledger, START + 100);
     rpp_ledger_silence_ends(&ledger, false, START + 5000);
-    rpp_ledger_got(&ledger, START + 9000);
+    rpp_ledger_got(&ledger, START + 9000, true);
     check_due(RPP_STATE_BLOCKED, 0, 5000); /* its clock stood still: it did what it did before */
     check_due(RPP_STATE_WAITING, 0, 4000);
     rpp_ledger_sum_up_due(&ledger);
     rpp_ledger_released(&ledger, START + 9000);
     rpp_ledger_asked(&ledger, START + 9001); /* from now on it is heard */
-    rpp_ledger_got(&ledger, START + 12000);
+    rpp_ledger_got(&ledger, START + 12000, true);
     check_due(RPP_STATE_WAITING, 0, 2999);
 }
 
@@ -323,7 +323,7 @@ TEST(what_nobody_saw_is_shared_out_as_the_time_before)
     rpp_ledger_released(&ledger, START + 150);
     rpp_ledger_asked(&ledger, START + 400);
     cpu_ns = 250;
-    rpp_ledger_got(&ledger, START + 1000);
+    rpp_ledger_got(&ledger, START + 1000, true);
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_sample sample;
         rpp_ledger_take_sum(&ledger, state, &sample);
@@ -380,7 +380,7 @@ TEST(without_a_cpu_clock_ticks_draw_wall_time)
     open_ledger();
     rpp_ledger_unclocked(&ledger);
     cpu_ns = 999999;
-    rpp_ledger_got(&ledger, START);
+    rpp_ledger_got(&ledger, START, true);
     CHECK_INT(rpp_ledger_drawn(&ledger, 50, START + 5000), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_RUNNING, 0, 0);
     check_sum(RPP_STATE_RUNNING, 0, 5000);

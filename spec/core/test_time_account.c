@@ -94,6 +94,73 @@ TEST(time_that_no_capture_took_waits_for_the_end_of_the_next_event)
     CHECK_INT(sample.wall_ns, 2 * PERIOD + 1);
 }
 
+static void end_after(rpp_time_account *a, uint64_t ns)
+{
+    a->event[STATE].wall_ns += ns;
+    rpp_account_end_event(a, STATE, 0, PERIOD);
+}
+
+/* However long its last part is. */
+TEST(a_wait_that_was_cut_counts_once_and_at_its_end)
+{
+    for (uint64_t random = 0; random < 100; random++) {
+        rpp_time_account a = opened(random);
+        for (uint64_t window = 0; window < 3; window++) {
+            rpp_sample sample = {0};
+            a.event[STATE].wall_ns += PERIOD / 3;
+            rpp_account_cut_event(&a);
+            CHECK(rpp_account_take_due(&a, STATE, &sample));
+            CHECK_INT(sample.wall_ns, PERIOD / 3);
+            CHECK_INT(sample.contentions, 0);
+        }
+        rpp_sample sample = {0};
+        end_after(&a, random % 2 * MS);
+        CHECK(rpp_account_take_due(&a, STATE, &sample));
+        CHECK_INT(sample.wall_ns, random % 2 * MS);
+        CHECK_INT(sample.contentions, 1);
+        CHECK(!rpp_account_take_sum(&a, STATE, &sample));
+        end_after(&a, 1); /* the next one is a short wait like others */
+        CHECK(rpp_account_take_sum(&a, STATE, &sample));
+        CHECK_INT(sample.wall_ns, 1);
+    }
+}
+
+TEST(a_wait_that_no_capture_took_still_counts)
+{
+    rpp_time_account a = opened(1);
+    rpp_sample sample = {0};
+    end_after(&a, 2 * PERIOD);
+    rpp_account_give_up_due(&a);
+    end_after(&a, 1);
+    CHECK(rpp_account_take_due(&a, STATE, &sample));
+    CHECK_INT(sample.contentions, 2);
+    rpp_account_put_back(&a, &sample); /* it could not be pushed */
+    end_after(&a, 1);
+    CHECK(rpp_account_take_due(&a, STATE, &sample));
+    CHECK_INT(sample.contentions, 3);
+    CHECK_INT(sample.wall_ns, 2 * PERIOD + 2);
+}
+
+TEST(the_sum_of_waits_for_the_gvl_says_how_many_of_them_count)
+{
+    const rpp_state state = RPP_STATE_WAITING;
+    rpp_time_account a = opened(1);
+    for (unsigned i = 0; i < 1000; i++) {
+        rpp_sample ignored = {0};
+        a.event[state].wall_ns += PERIOD / 10;
+        rpp_account_count_gvl_wait(&a, i % 4 == 0);
+        rpp_account_end_event(&a, state, 0, PERIOD);
+        if (rpp_account_is_due(&a)) CHECK(rpp_account_take_due(&a, state, &ignored));
+    }
+    rpp_sample sum = {0};
+    CHECK(rpp_account_take_sum(&a, state, &sum));
+    CHECK_INT(sum.contentions, 250);
+    CHECK_INT(sum.wall_ns, 100 * PERIOD);
+    rpp_account_put_back(&a, &sum);
+    CHECK(rpp_account_take_sum(&a, state, &sum));
+    CHECK_INT(sum.contentions, 250);
+}
+
 /* Threads are known before the session that samples them. */
 TEST(marks_are_those_of_the_period_with_which_sampling_begins)
 {

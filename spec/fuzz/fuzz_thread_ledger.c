@@ -26,6 +26,7 @@ static struct {
     rpp_time due[RPP_STATE_COUNT];                                                  /* what the last verb made due */
     uint64_t short_wall_ns[RPP_STATE_COUNT];
     uint64_t left_ns[RPP_STATE_COUNT]; /* of events that are over, and no capture came to */
+    bool cut[RPP_STATE_COUNT];         /* a part of the event under way is exact */
 } plain;
 
 static rpp_ledger_rules rules;
@@ -122,9 +123,10 @@ static void check_end_of_event(const rpp_state states[2])
     for (int i = 0; i < 2 && !plain.unseen; i++) {
         uint64_t own = open_of(states[i], plain.event);
         rpp_time due = ledger.account.due[states[i]].exact;
-        if (own >= PERIOD_NS || due.cpu_ns >= PERIOD_NS) {
+        if (own >= PERIOD_NS || due.cpu_ns >= PERIOD_NS || plain.cut[states[i]] || plain.left_ns[states[i]]) {
             FUZZ_CHECK(due.wall_ns == own);
             plain.left_ns[states[i]] = own;
+            plain.cut[states[i]] = false;
         } else {
             FUZZ_CHECK(!due.wall_ns && !due.cpu_ns);
             plain.short_wall_ns[states[i]] += own;
@@ -171,6 +173,8 @@ static void take_due(unsigned how, bool is_cut)
         rpp_label_set_release(sample.labels);
     }
     if (!how) rpp_ledger_silence_ends(&ledger, false, 0); /* there is none: the next verb, whichever it is */
+    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++)
+        plain.cut[state] |= ledger.account.waits_kept[state] > 0;
     for (size_t i = 0; i < plain.count && how > 1 && is_cut; i++) {
         if (plain.list[i].state != RPP_STATE_RUNNING) plain.list[i].given = true;
     }
@@ -199,7 +203,7 @@ static void got(uint64_t now_ns)
     plain.unheard_ns = 0;
     bool ends = plain.doing == RPP_STATE_BLOCKED;
     pass(now_ns);
-    rpp_ledger_got(&ledger, now_ns);
+    rpp_ledger_got(&ledger, now_ns, true);
     plain.asked_ns = 0;
     if (!ends) return;
     plain.doing = RPP_STATE_RUNNING;
@@ -252,6 +256,7 @@ static void bounded(uint64_t now_ns)
     for (rpp_state state = RPP_STATE_BLOCKED; state < RPP_STATE_COUNT && !plain.unseen; state++) {
         FUZZ_CHECK(ledger.account.due[state].exact.wall_ns ==
                    (plain.event ? open_of(state, plain.event) : plain.left_ns[state]));
+        plain.cut[state] |= !rpp_time_is_none(ledger.account.due[state].exact);
     }
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) FUZZ_CHECK(!ledger.account.event[state].wall_ns);
 }

@@ -46,10 +46,8 @@ static const rpp_frame_name *frame_at(const rpp_profile *profile, const rpp_row 
     return rpp_frame_names_get(names, rpp_stack_table_location(rpp_profile_stacks(profile), stack[at]).frame);
 }
 
-static bool is_contention(const rpp_profile *profile, const rpp_row *row, const rpp_frame_names *names)
+static bool waits_for_a_thread(const rpp_profile *profile, const rpp_row *row, const rpp_frame_names *names)
 {
-    if (row->state == RPP_STATE_WAITING) return true;
-    if (row->state != RPP_STATE_BLOCKED) return false;
     const rpp_frame_name *leaf = frame_at(profile, row, names, 0);
     /* A condition sleeps on its mutex, before 4.0; who calls that alone just sleeps. */
     if (is(leaf, "Thread::Mutex#sleep")) {
@@ -62,8 +60,10 @@ void rpp_find_contentions(rpp_profile *profile, const rpp_frame_names *names)
 {
     for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
         rpp_row *row = rpp_profile_row(profile, i);
-        bool contention = is_contention(profile, row, names);
-        row->delay_ns = contention ? row->wall_ns : 0;
-        if (!contention) row->contentions = 0;
+        bool for_gvl = row->state == RPP_STATE_WAITING;
+        bool for_thread = (for_gvl || row->state == RPP_STATE_BLOCKED) && waits_for_a_thread(profile, row, names);
+        row->delay_ns = for_gvl || for_thread ? row->wall_ns : 0;
+        /* A thread that has got its lock waits on, for the GVL: this is one wait, which counts where it was blocked. */
+        if (for_gvl == for_thread) row->contentions = 0;
     }
 }

@@ -291,10 +291,12 @@ static size_t last_row_in(const rpp_profile *profile, rpp_state state)
 
 /* Adds time that no draw found. A little of it goes to the latest row in this state. Much of it gets no stack, because something
  * prevented draws. */
-static void add_unseen(rpp_profile *profile, rpp_state state, uint64_t cpu_ns, uint64_t wall_ns, uint64_t little_ns)
+static void add_unseen(rpp_profile *profile, rpp_state state, const rpp_unplaced *unplaced, uint64_t little_ns)
 {
     rpp_sample unseen = {.state = (uint8_t)state, .depth = 1};
-    if (!cpu_ns && !wall_ns) return;
+    uint64_t cpu_ns = unplaced->unseen.cpu_ns[state], wall_ns = unplaced->unseen.wall_ns[state];
+    uint64_t waits = state == RPP_STATE_WAITING ? unplaced->waits_unseen : 0;
+    if (!cpu_ns && !wall_ns && !waits) return;
     rpp_row *row = NULL;
     size_t last = last_row_in(profile, state);
     if (last != RPP_NO_ROW && cpu_ns < little_ns && wall_ns < little_ns) row = row_like(profile, last, 0, state);
@@ -302,6 +304,7 @@ static void add_unseen(rpp_profile *profile, rpp_state state, uint64_t cpu_ns, u
     if (!row) row = row_for(profile, &unseen, &nowhere, &fits);
     row->cpu_ns += cpu_ns;
     row->wall_ns += wall_ns;
+    row->contentions += waits;
     row->squares.of[RPP_VALUE_CPU] += square(cpu_ns);
     row->squares.of[RPP_VALUE_WALL] += square(wall_ns);
 }
@@ -372,7 +375,7 @@ void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, 
     place_nobodys(profile, &unplaced);
     uint64_t little_ns = (last ? RPP_SHARES_OWN : RPP_SHARES_LITTLE) * period_ns; /* a rest may be as much as that */
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        add_unseen(profile, state, unplaced.unseen.cpu_ns[state], unplaced.unseen.wall_ns[state], little_ns);
+        add_unseen(profile, state, &unplaced, little_ns);
     }
     share_out_objects(profile);
 }

@@ -51,6 +51,7 @@ void rpp_shares_add(rpp_shares *shares, const rpp_sample *sum, uint32_t labels)
     rpp_line_sums *sums = thread ? &thread->sums : &shares->others.sums;
     sums->cpu_ns[sum->state] += sum->cpu_ns;
     sums->wall_ns[sum->state] += sum->wall_ns;
+    shares->waits += sum->contentions;
 }
 
 /* total * part / whole, rounded down. */
@@ -329,11 +330,31 @@ static void give_wall(rpp_shares *shares, rpp_row *rows, size_t count, const rpp
     }
 }
 
+/* Of waits for the GVL, the event itself tells which count. Of others, the method in the leaf tells: their number is what their draws
+ * stand for. */
+static void give_gvl_waits(const rpp_shares *shares, rpp_row *rows, size_t count, bool last, uint64_t *rest,
+                           rpp_unplaced *unplaced)
+{
+    uint64_t all = *rest + shares->waits, drawn = 0, before = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].state == RPP_STATE_WAITING) drawn += rows[i].waits_drawn;
+    }
+    for (size_t i = 0; i < count && drawn; i++) {
+        if (rows[i].state != RPP_STATE_WAITING) continue;
+        rows[i].contentions += rpp_share_of(all, before, rows[i].waits_drawn, drawn);
+        before += rows[i].waits_drawn;
+        rows[i].waits_drawn = 0;
+    }
+    *rest = drawn || last ? 0 : all;
+    if (!drawn && last) unplaced->waits_unseen = all;
+}
+
 void rpp_shares_give(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_sharing *how, rpp_rests *rests,
                      rpp_unplaced *unplaced)
 {
     *unplaced = (rpp_unplaced){.nobodys = {0}};
     rpp_shares_look(shares, rows, count, how);
+    give_gvl_waits(shares, rows, count, how->last, &rests->waits, unplaced);
     give_wall(shares, rows, count, how, rests->wall_ns, unplaced);
     give_cpu(shares, rows, count, how, rests->cpu_ns, unplaced->unseen.cpu_ns);
     rpp_shares_destroy(shares);

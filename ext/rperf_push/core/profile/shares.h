@@ -37,6 +37,7 @@
 /* The rests of a session, carried from window to window. All zeros at the start. */
 typedef struct rpp_rests {
     int64_t cpu_ns[RPP_STATE_COUNT], wall_ns[RPP_STATE_COUNT];
+    uint64_t waits;
 } rpp_rests;
 
 typedef struct rpp_line_sums {
@@ -62,6 +63,7 @@ typedef struct rpp_shares {
     size_t count, capacity;
     rpp_hash_index by_thread;
     rpp_thread_sums others; /* threads for which there was no memory */
+    uint64_t waits;         /* for the GVL, of all threads, that were not captured exactly */
     bool draws_are_missing[RPP_STATE_COUNT];
 } rpp_shares;
 
@@ -81,7 +83,8 @@ typedef struct rpp_stand_in {
 
 /* Time that has no row yet. */
 typedef struct rpp_unplaced {
-    rpp_line_sums unseen;              /* a draw should have found it, but none did */
+    rpp_line_sums unseen; /* a draw should have found it, but none did */
+    uint64_t waits_unseen;
     uint64_t nobodys[RPP_STATE_COUNT]; /* wall time, to be shared out by the wall_drawn_ns that is left in rows */
     uint64_t over_ns[RPP_STATE_COUNT]; /* the sum of that wall_drawn_ns */
 } rpp_unplaced;

@@ -151,8 +151,9 @@ static INLINE void end_event(rpp_thread_ledger *l, rpp_state first, rpp_state se
 }
 
 /* Who waits for the GVL burns nothing. */
-static INLINE void end_wait(rpp_thread_ledger *l)
+static INLINE void end_wait(rpp_thread_ledger *l, bool contended)
 {
+    rpp_account_count_gvl_wait(&l->account, contended);
     end_event(l, RPP_STATE_BLOCKED, RPP_STATE_WAITING, l->account.event[RPP_STATE_BLOCKED].wall_ns);
 }
 
@@ -230,13 +231,13 @@ void rpp_ledger_asked(rpp_thread_ledger *l, uint64_t now_ns)
     atomic_compare_exchange_strong_explicit(&l->asked_ns, &none, now_ns, memory_order_relaxed, memory_order_relaxed);
 }
 
-rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns)
+rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns, bool contended)
 {
     rpp_account_give_up_due(&l->account);
     if (is_off_gvl(l)) {
         if (l->unheard_until_ns) rpp_ledger_asked(l, l->unheard_until_ns);
         advance_off_gvl(l, now_ns);
-        end_wait(l);
+        end_wait(l, contended);
         l->run_age_ns = 0;
         now_doing(l, RPP_STATE_RUNNING);
     } else {
@@ -437,7 +438,7 @@ rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *l, bool runs, uint64_t now_ns
     bool ran = !l->has_cpu_clock || cpu_now(l) != l->clocks.cpu_mark_ns || runs == is_off_gvl(l);
     if (ran) pass_unseen(l, now_ns);
     l->silent_since_ns = 0;
-    if (runs && is_off_gvl(l)) end_wait(l);
+    if (runs && is_off_gvl(l)) end_wait(l, false);
     if (runs && rpp_ledger_is_in_gc(l)) end_pause(l);
     if (!runs && !is_off_gvl(l)) begin_event(l);
     now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);

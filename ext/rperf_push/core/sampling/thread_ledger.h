@@ -98,7 +98,8 @@ void rpp_ledger_ended(rpp_thread_ledger *ledger, uint64_t now_ns);
 
 /* Any thread, at any time; the first call counts. */
 void rpp_ledger_asked(rpp_thread_ledger *ledger, uint64_t now_ns);
-rpp_due rpp_ledger_got(rpp_thread_ledger *ledger, uint64_t now_ns);
+/* `contended`: its wait for the GVL counts (contention.h). */
+rpp_due rpp_ledger_got(rpp_thread_ledger *ledger, uint64_t now_ns, bool contended);
 rpp_due rpp_ledger_released(rpp_thread_ledger *ledger, uint64_t now_ns);
 /* RPP_STATE_GC_*. Within a pause it changes the phase. */
 rpp_due rpp_ledger_gc_entered(rpp_thread_ledger *ledger, rpp_state phase, uint64_t now_ns);

@@ -70,12 +70,26 @@ void rpp_account_add_unseen(rpp_time_account *a, rpp_state state, rpp_time time)
     rpp_time_add(&a->sums[state], time);
 }
 
+static bool counts(const rpp_time_account *a, rpp_state state)
+{
+    return state == RPP_STATE_WAITING ? a->gvl_wait_counts : state == RPP_STATE_BLOCKED;
+}
+
+static void end_exactly(rpp_time_account *a, rpp_state state, rpp_time own)
+{
+    rpp_due_time *due = make_due(a, state);
+    rpp_time_add(&due->exact, own);
+    due->waits += counts(a, state) + a->waits_kept[state];
+    if (state == RPP_STATE_WAITING) a->gvl_waits -= a->gvl_wait_counts;
+    a->waits_kept[state] = 0;
+    a->exact_states &= ~(1u << state);
+}
+
+/* If the end of a cut event were drawn, the event would count never or several times. */
 void rpp_account_draw_event(rpp_time_account *a, rpp_state state, rpp_time own, unsigned cpu_weight, uint64_t period_ns)
 {
-    if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns) {
-        rpp_due_time *due = make_due(a, state);
-        rpp_time_add(&due->exact, own);
-        due->events++;
+    if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns || (a->exact_states >> state & 1)) {
+        end_exactly(a, state, own);
         return;
     }
     rpp_time_add(&a->sums[state], own);
@@ -86,12 +100,13 @@ void rpp_account_draw_event(rpp_time_account *a, rpp_state state, rpp_time own, 
     if (rpp_time_is_none(drawn)) return;
     rpp_due_time *due = make_due(a, state);
     rpp_time_add(&due->drawn, drawn);
-    if (drawn.wall_ns) due->events_drawn += drawn.wall_ns * RPP_ONE_WAIT / own.wall_ns;
+    if (drawn.wall_ns && counts(a, state)) due->waits_drawn += drawn.wall_ns * RPP_ONE_WAIT / own.wall_ns;
 }
 
 void rpp_account_cut_event(rpp_time_account *a)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
+        if (!rpp_time_is_none(a->event[state])) a->exact_states |= 1u << state;
         rpp_time_add(&make_due(a, state)->exact, a->event[state]);
         a->event[state] = (rpp_time){0};
     }
@@ -101,8 +116,11 @@ void rpp_account_sum_up_event(rpp_time_account *a)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_time_add(&a->sums[state], a->event[state]);
+        if (state == RPP_STATE_WAITING) a->gvl_waits += a->waits_kept[state];
         a->event[state] = (rpp_time){0};
+        a->waits_kept[state] = 0;
     }
+    a->exact_states = 0;
 }
 
 /* --- what is due --- */
@@ -114,7 +132,7 @@ rpp_time *rpp_account_draw(rpp_time_account *a)
 
 static bool is_due(const rpp_due_time *due)
 {
-    return !rpp_time_is_none(due->exact) || !rpp_time_is_none(due->drawn);
+    return !rpp_time_is_none(due->exact) || !rpp_time_is_none(due->drawn) || due->waits;
 }
 
 bool rpp_account_finds_due(const rpp_time_account *a)
@@ -127,9 +145,16 @@ bool rpp_account_finds_due(const rpp_time_account *a)
 
 /* The capture failed. A gap waits for the next capture, other time for the end of the next event in its state. As part of a sum
  * it would be shared out over stacks of other events. */
-static void put_back(rpp_time_account *a, rpp_state state, rpp_time exact)
+static void put_back(rpp_time_account *a, rpp_state state, rpp_time exact, uint64_t waits)
 {
-    rpp_time_add(state == RPP_STATE_RUNNING ? &make_due(a, state)->exact : &a->event[state], exact);
+    if (state == RPP_STATE_RUNNING) {
+        rpp_time_add(&make_due(a, state)->exact, exact);
+        return;
+    }
+    if (rpp_time_is_none(exact) && !waits) return;
+    rpp_time_add(&a->event[state], exact);
+    a->waits_kept[state] += waits;
+    a->exact_states |= 1u << state;
 }
 
 void rpp_account_drop_due(rpp_time_account *a)
@@ -138,8 +163,8 @@ void rpp_account_drop_due(rpp_time_account *a)
     gap->drawn.cpu_ns = 0;
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         if (state == RPP_STATE_RUNNING || !rpp_account_may_be_due_in(a, state)) continue;
-        put_back(a, state, a->due[state].exact);
-        a->due[state] = (rpp_due_time){.events = 0};
+        put_back(a, state, a->due[state].exact, a->due[state].waits);
+        a->due[state] = (rpp_due_time){.waits = 0};
     }
     a->due_states = is_due(gap) ? 1u << RPP_STATE_RUNNING : 0;
 }
@@ -148,7 +173,8 @@ void rpp_account_sum_up_due(rpp_time_account *a)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_time_add(&a->sums[state], a->due[state].exact);
-        a->due[state] = (rpp_due_time){.events = 0};
+        if (state == RPP_STATE_WAITING) a->gvl_waits += a->due[state].waits;
+        a->due[state] = (rpp_due_time){.waits = 0};
     }
     a->due_states = 0;
 }
@@ -165,9 +191,9 @@ bool rpp_account_take_due(rpp_time_account *a, rpp_state state, rpp_sample *samp
     sample->wall_ns = due->exact.wall_ns;
     sample->cpu_drawn_ns = due->drawn.cpu_ns;
     sample->wall_drawn_ns = due->drawn.wall_ns;
-    sample->contentions = due->events;
-    sample->waits_drawn = due->events_drawn;
-    *due = (rpp_due_time){.events = 0};
+    sample->contentions = due->waits;
+    sample->waits_drawn = due->waits_drawn;
+    *due = (rpp_due_time){.waits = 0};
     return true;
 }
 
@@ -179,6 +205,9 @@ bool rpp_account_take_sum(rpp_time_account *a, rpp_state state, rpp_sample *samp
     sample->cpu_ns = a->sums[state].cpu_ns;
     sample->wall_ns = a->sums[state].wall_ns;
     a->sums[state] = (rpp_time){0};
+    if (state != RPP_STATE_WAITING) return true;
+    sample->contentions = a->gvl_waits;
+    a->gvl_waits = 0;
     return true;
 }
 
@@ -187,7 +216,8 @@ void rpp_account_put_back(rpp_time_account *a, const rpp_sample *sample)
     rpp_time time = {sample->cpu_ns, sample->wall_ns};
     if (sample->sum) {
         rpp_time_add(&a->sums[sample->state], time);
+        a->gvl_waits += sample->contentions;
     } else {
-        put_back(a, (rpp_state)sample->state, time);
+        put_back(a, (rpp_state)sample->state, time, sample->contentions);
     }
 }

@@ -1,7 +1,8 @@
 /* time_account.h - a thread's time before it becomes samples: as a sum, exactly, or by draws (shares.h).
  *
  * Vocabulary
- *   event   a wait off the GVL, or a GC pause. One of a period or longer, in one state, becomes due with its own exact time.
+ *   event   a wait off the GVL, or a GC pause. One of a period or longer, in one state, becomes due with its own exact time, and so
+ *           does the end of one whose beginning did.
  *           Shorter ones lie end to end on lines, one for each state's wall time and one for its CPU time. Each line has one
  *           mark per period, at a random place, and an event on a mark is drawn.
  *   gap     wall time of a running thread without CPU time: it was preempted, or slept while it held the GVL.
@@ -27,14 +28,18 @@ typedef struct rpp_line {
 
 typedef struct rpp_due_time {
     rpp_time exact, drawn;
-    uint64_t events;       /* of the exact time, those that are over */
-    uint64_t events_drawn; /* how many the draws stand for, in RPP_ONE_WAIT */
+    uint64_t waits;       /* of the exact time, those that are over and count */
+    uint64_t waits_drawn; /* how many the draws stand for, in RPP_ONE_WAIT */
 } rpp_due_time;
 
 typedef struct rpp_time_account {
     uint64_t random;
-    rpp_time event[RPP_STATE_COUNT]; /* the event in progress, since it began or was last cut */
-    rpp_time sums[RPP_STATE_COUNT];  /* not captured exactly; for running, wall time without CPU time */
+    rpp_time event[RPP_STATE_COUNT];      /* the event in progress, since it began or was last cut */
+    rpp_time sums[RPP_STATE_COUNT];       /* not captured exactly; for running, wall time without CPU time */
+    uint64_t gvl_waits;                   /* that count and are over, except exact ones */
+    bool gvl_wait_counts;                 /* the one that ends */
+    uint64_t waits_kept[RPP_STATE_COUNT]; /* of exact time that no capture took */
+    unsigned exact_states; /* a bit for each state: part of the event in progress was exact, so its end is */
     rpp_line cpu_lines[RPP_STATE_COUNT], wall_lines[RPP_STATE_COUNT];
     rpp_due_time due[RPP_STATE_COUNT];
     unsigned due_states;    /* a bit for each state; 0: nothing of it is due */
@@ -60,7 +65,14 @@ static inline void rpp_account_add_event_cpu(rpp_time_account *account, rpp_stat
 
 /* Time without events, as in a lull. It goes to the sums. */
 void rpp_account_add_unseen(rpp_time_account *account, rpp_state state, rpp_time time);
-/* The same as end_event for an event that is long or on a mark. */
+/* Before the end of a wait for the GVL: whether it counts (contention.h). */
+static inline void rpp_account_count_gvl_wait(rpp_time_account *account, bool counts)
+{
+    account->gvl_waits += counts;
+    account->gvl_wait_counts = counts;
+}
+
+/* The same as end_event for an event that is long, was cut, or is on a mark. */
 void rpp_account_draw_event(rpp_time_account *account, rpp_state state, rpp_time own, unsigned cpu_weight,
                             uint64_t period_ns);
 /* One state of the event in progress is over. On its line, its CPU time counts `cpu_weight` times. Inline, because every GVL
@@ -73,7 +85,7 @@ static inline void rpp_account_end_event(rpp_time_account *account, rpp_state st
     uint64_t cpu_ns = own.cpu_ns * cpu_weight;
     account->event[state] = (rpp_time){0};
     if (own.wall_ns >= period_ns || own.cpu_ns >= period_ns || cpu_ns > cpu_line->to_mark_ns ||
-        own.wall_ns > wall_line->to_mark_ns) {
+        own.wall_ns > wall_line->to_mark_ns || account->exact_states) {
         rpp_account_draw_event(account, state, own, cpu_weight, period_ns);
         return;
     }
