@@ -17,12 +17,13 @@ module RperfPush
     BYTES_KEPT = 32 * 1024 * 1024
     ANSWER_BYTES = 4 * 1024 * 1024 # about: the rest is for the next answer
     GZIP = "\x1F\x8B".b.freeze
+    NAMES_AGE = 5 # seconds: a look for the names of threads costs a process some microseconds a thread
     PATIENCE = 1 # second, until an answer without windows: a page hears that often that all go on
 
     # A window as it came from the process: pprof.
     Window = Struct.new(:number, :pid, :at_ms, :bytes)
-    # `state` is "asked", "recording" or "ended"; `why` says why it ended.
-    Followed = Struct.new(:pid, :state, :why, :seen_ms)
+    # `state` is "asked", "recording" or "ended"; `why` says why it ended; `threads` has the name of each number in the label thread_seq.
+    Followed = Struct.new(:pid, :state, :why, :seen_ms, :threads)
 
     # @return [LiveAudience]
     attr_reader :audience
@@ -85,11 +86,24 @@ module RperfPush
     end
 
     def record(client, one)
+      named_ms = 0
       client.connect("record", **@request) do |stream|
         while (kind, bytes = stream.read(timeout: nil))
           kind == :profile ? add(one, bytes) : tell(one, "recording")
+          next unless @audience.any? && now_ms - named_ms > NAMES_AGE * 1000
+
+          name_threads(client, one)
+          named_ms = now_ms
         end
       end
+    end
+
+    # Windows have numbers of threads only. What is known stays if the process does not answer.
+    def name_threads(client, one)
+      threads = client.ask("stacks")["threads"].to_h { |thread| [thread["seq"], thread["name"]] }
+      @lock.synchronize { one.threads = threads }
+    rescue ControlClient::Refused
+      nil
     end
 
     def tell(one, state, why = nil)

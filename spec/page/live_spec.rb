@@ -39,7 +39,7 @@ RSpec.describe "rperf-push live" do
       def collect = 3.times { GC.start }
     end
     worker = Worker.new
-    Thread.new { worker.wait }
+    Thread.new { worker.wait }.name = "waiter"
     Thread.new { worker.tick }
     puts "ready"
     while (method = gets) do puts worker.public_send(method.chomp) end
@@ -120,6 +120,7 @@ RSpec.describe "rperf-push live" do
       browser.show(url, view: "flame", value: "wall")
       row = browser.until_true("the thread that sleeps") { thread_in("Worker#wait") }
       expect(row[0]).to eq(program.pid.to_s)
+      browser.until_true("its name") { thread_in("Worker#wait")[1].match?(/\A\d+ waiter\z/) }
       expect(row[2..]).to match(["blocked", start_with("Kernel#sleep ← Worker#wait")])
       browser.until_true("its box to be lit") { lit.include?("Kernel#sleep") }
       expect(lit).not_to include("Worker#wait")

@@ -17,6 +17,7 @@ const NAME = "%thread"; // of that thread
 export class LiveProfile {
   readonly profile = new GrowingProfile();
   private readonly seen = new Map<string, Position & { missed: number }>(); // by process and thread
+  private readonly names = new Map<string, Record<string, string>>(); // of a process's threads, by their numbers
   private readonly samples = new Map<number, number>(); // of the second that is now
 
   /** @param isTrace where threads are is told, else it is where they were */
@@ -30,6 +31,10 @@ export class LiveProfile {
     this.samples.clear();
     if (windows.length >= JOINED_AT) this.join(windows.length - SECONDS_APART);
     this.profile.addWindow({ name: "", start: second, duration: 1e9, side: "" });
+  }
+
+  name(pid: string, threads: Record<string, string>): void {
+    this.names.set(pid, threads);
   }
 
   /** @param update what a process did since the one before */
@@ -56,6 +61,7 @@ export class LiveProfile {
 
   /** A process has ended. */
   forget(pid: string): void {
+    this.names.delete(pid);
     for (const [key, position] of this.seen) if (position.pid === pid) this.seen.delete(key);
   }
 
@@ -100,7 +106,7 @@ export class LiveProfile {
     for (const [key, position] of this.seen) if (position.pid === pid && ++position.missed > PATIENCE) this.seen.delete(key);
     for (const [thread, at] of most) {
       const state = STATE_TEXTS[vmState(update.labelSets[update.sampleLabels[at]])];
-      this.seen.set(`${pid} ${thread}`, { pid, thread, name: "", sample: into[at], state, missed: 0 });
+      this.seen.set(`${pid} ${thread}`, { pid, thread, name: this.names.get(pid)?.[thread] ?? "", sample: into[at], state, missed: 0 });
     }
   }
 

@@ -13,7 +13,7 @@ interface Head {
   lost: number;
   now_ms: number;
   windows: { pid: number; at_ms: number }[];
-  processes: { pid: number; state: LiveProcess["state"]; why: string | null; seen_ms: number | null }[];
+  processes: { pid: number; state: LiveProcess["state"]; why: string | null; seen_ms: number | null; threads: Record<string, string> | null }[];
 }
 
 /** Processes that run: asks for what they did since the last answer, again and again. While it is paused it asks for nothing. */
@@ -94,13 +94,14 @@ export class LiveSource implements Source, Live {
     const profile = this.profile; // it may be cleared meanwhile
     this.next = head.next;
     this.lost += head.lost;
+    for (const { pid, threads } of head.processes) profile.name(String(pid), threads ?? {});
     for (const [index, { pid, at_ms }] of head.windows.entries()) {
       const update = new GrowingProfile();
       await decode(windows[index], `process ${pid}`, "", update);
       profile.add(update, String(pid), at_ms);
     }
     profile.tick(head.now_ms);
-    this.processes = head.processes.map(({ seen_ms, ...rest }) => ({ ...rest, quiet_ms: seen_ms === null ? null : Math.max(head.now_ms - seen_ms, 0) }));
+    this.processes = head.processes.map(({ pid, state, why, seen_ms }) => ({ pid, state, why, quiet_ms: seen_ms === null ? null : Math.max(head.now_ms - seen_ms, 0) }));
     for (const { pid, state } of this.processes) if (state === "ended") profile.forget(String(pid));
   }
 }

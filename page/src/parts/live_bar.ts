@@ -52,6 +52,7 @@ export class LiveBar {
     positions.forEach((position, index) => {
       const row = this.rowOf(position);
       if (this.body.rows[index] !== row) this.body.insertBefore(row, this.body.rows[index] ?? null);
+      setText(row.cells[1].firstElementChild!, `${position.thread} ${position.name}`.trim());
       setText(row.cells[2], position.state);
       setText(row.cells[3], model ? where(model, position.sample) : "");
     });
@@ -60,10 +61,10 @@ export class LiveBar {
   private rowOf(position: Position): HTMLTableRowElement {
     let row = this.rows.get(keyOf(position));
     if (!row) {
-      const { pid, thread, name } = position;
+      const { pid, thread } = position;
       const only = (...tags: [string, string][]) => this.store.set({ only: tags.map(([key, value]) => tagText(key, value)), zoom: [] }, true);
       row = h("tr", {}, h("td", {}, h("button", { class: "name", title: "Only this process", onclick: () => only(["%pid", pid]) }, pid)),
-        h("td", {}, h("button", { class: "name", title: "Only this thread", onclick: () => only(["%pid", pid], ["thread_seq", thread]) }, `${thread} ${name}`.trim())),
+        h("td", {}, h("button", { class: "name", title: "Only this thread", onclick: () => only(["%pid", pid], ["thread_seq", thread]) })),
         h("td", {}), h("td", {}));
       this.rows.set(keyOf(position), row);
     }
@@ -72,7 +73,7 @@ export class LiveBar {
 }
 
 /** What stays the same stays selected. */
-function setText(element: HTMLElement, text: string): void {
+function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
