@@ -40,6 +40,11 @@ RSpec.describe RperfPush::CLI::PageServer do
     expect(of_server.call).to be <= 1
   end
 
+  it "has no icon there, which a browser asks for without the token: no error, and nothing else" do
+    expect(connect("GET /favicon.ico HTTP/1.1\r\n\r\n").read).to eq("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
+    expect(connect("GET /favicon.ico/x HTTP/1.1\r\n\r\n").read).to start_with("HTTP/1.1 403 Forbidden\r\n")
+  end
+
   it "keeps so many who wait, and lets the oldest go" do
     stub_const("#{described_class}::CONNECTIONS_MAX", 4)
     silent = Array.new(10) { connect }

@@ -16,8 +16,11 @@ module RperfPush
       CONNECTIONS_MAX = 64
       PAUSE_SECONDS = 0.1 # in accepting, when the process can have no further descriptor
       NO_ROOM = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM].freeze
-      REASONS = { 200 => "OK", 403 => "Forbidden", 404 => "Not Found", 405 => "Method Not Allowed", 500 => "Internal Server Error" }.freeze
+      REASONS = { 200 => "OK", 204 => "No Content", 403 => "Forbidden", 404 => "Not Found", 405 => "Method Not Allowed",
+                  500 => "Internal Server Error" }.freeze
       FORBIDDEN = [403, { "content-type" => "text/plain" }.freeze, ["The address has a token, which this one lacks.\n"].freeze].freeze
+
+      ICON = [204, {}.freeze, [].freeze].freeze # the page has its own; a browser that asks nevertheless shows no error
 
       # A connection whose head has not come yet.
       Visitor = Struct.new(:socket, :head, :deadline) do
@@ -106,7 +109,7 @@ module RperfPush
       def answer(visitor)
         method, path, query = visitor.request
         return send_away(visitor) unless path
-        return forbid(visitor) unless path.start_with?("/#{@token}/")
+        return dismiss(visitor, path == "/favicon.ico" ? ICON : FORBIDDEN) unless path.start_with?("/#{@token}/")
 
         @visitors.delete(visitor)
         @served << Thread.new { serve(visitor.socket, method, path, query) }
@@ -115,8 +118,8 @@ module RperfPush
       end
 
       # Nobody waits for whoever has no token.
-      def forbid(visitor)
-        visitor.socket.write_nonblock(parts_of(*FORBIDDEN).join, exception: false)
+      def dismiss(visitor, answer)
+        visitor.socket.write_nonblock(parts_of(*answer).join, exception: false)
         send_away(visitor)
       end
 
