@@ -7,8 +7,8 @@ RSpec.describe "The page of snapshots" do
   include ProfilePage
 
   # @param milliseconds [Hash{String => Integer}] of each method
-  def self.snapshot(sha, day, milliseconds, recorded: day, **git)
-    { mode: :cpu, start_time_ns: 1_700_000_000_000_000_000 + (recorded * 86_400_000_000_000), duration_ns: 10_000_000_000, label_sets: [{ endpoint: "GET /" }],
+  def self.snapshot(sha, day, milliseconds, recorded: day, seconds: 10, **git)
+    { mode: :cpu, start_time_ns: 1_700_000_000_000_000_000 + (recorded * 86_400_000_000_000), duration_ns: seconds * 1_000_000_000, label_sets: [{ endpoint: "GET /" }],
       meta: { git: { sha:, subject: "Change #{sha[0]}", committed_at: "2026-01-#{format("%02d", day)}T12:00:00Z", dirty: false, **git } },
       aggregated_samples: milliseconds.map { |name, amount| [[["#{name}.rb", name, 1]], amount * 1_000_000, 1, 0] } }
   end
@@ -17,7 +17,7 @@ RSpec.describe "The page of snapshots" do
   folder = {
     "rperf-push-aaaaaaa-3.json.gz" => snapshot("a" * 40, 3, { "slow" => 30, "fast" => 10 }, recorded: 8),
     "rperf-push-bbbbbbb-1.json.gz" => snapshot("b" * 40, 1, { "slow" => 10, "fast" => 10 }, recorded: 9),
-    "rperf-push-ccccccc-2.json.gz" => snapshot("c" * 40, 2, { "slow" => 10, "fast" => 40, "gone" => 10 }, dirty: true)
+    "rperf-push-ccccccc-2.json.gz" => snapshot("c" * 40, 2, { "slow" => 10, "fast" => 40, "gone" => 10 }, seconds: 20, dirty: true)
   }
 
   define_method(:page) { super(folder) }
@@ -68,7 +68,8 @@ RSpec.describe "The page of snapshots" do
 
   it "lists what they come to, from where one is shown or compared" do
     browser.show(page, view: "timeline")
-    expect(browser.rows("#snapshots").map { |row| row[0, 3] }).to eq([["1", "20.0 ms", ""], ["2", "60.0 ms", "+40.0 ms"], ["3", "40.0 ms", "-20.0 ms"]])
+    expect(browser.rows("#snapshots").map { |row| row[0, 4] })
+      .to eq([["1", "20.0 ms", "2.00 ms/s", ""], ["2", "60.0 ms", "3.00 ms/s", "+1.00 ms/s"], ["3", "40.0 ms", "4.00 ms/s", "+1.00 ms/s"]])
     browser.click("#snapshots tbody tr:nth-child(3) button[aria-label]")
     expect(browser.address).to eq("compare" => "range", "base" => "1-1", "target" => "2-2")
     browser.show(page, view: "timeline").click("#snapshots tbody tr:nth-child(2) button.name")

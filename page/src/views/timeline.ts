@@ -3,7 +3,7 @@ import { isLevel } from "../data/profile";
 import { parseRange } from "../data/sides";
 import { heat, type HeatRow, type Mark } from "../data/timeline";
 import { h, isShortcut, select } from "../parts/dom";
-import { change, quantity } from "../parts/numbers";
+import { quantity } from "../parts/numbers";
 import { sortedTable } from "../parts/table";
 import type { Shown } from "./view";
 
@@ -18,9 +18,7 @@ export function timelineView(shown: Shown): HTMLElement {
   const keys = labelKeys(profile);
   const key = keys.includes(state.rows) ? state.rows : state.rows === "-" ? "" : (["endpoint", "job", "%GVL", "gvl_state"].find((one) => keys.includes(one)) ?? "");
   const rows = heat(profile, timeline, model.typeIndex(state), model.filter(state), key).sort((a, b) => Number(a.name === NONE) - Number(b.name === NONE));
-  const covered = isLevel(model.type(state)) ? null : timeline.covered(profile.windows);
-  const rateOf = (amount: number, column: number) => (covered ? (amount * SECOND) / (covered[column] || SECOND) : amount);
-  const text = (amount: number) => quantity(amount, unit) + (covered ? "/s" : "");
+  const { covered, rateOf, text } = rates(shown);
   const scaleOf = scales(rows, rateOf);
   const chosen = state.compare === "range" ? state.target : state.range;
   const range = chosen === "" ? null : parseRange(chosen);
@@ -58,6 +56,17 @@ export function timelineView(shown: Shown): HTMLElement {
     timeline.snapshots && titles.length > 1 && snapshots(shown));
 }
 
+/** Amounts in a second, because columns are not equally long; a level as it is, and amounts of files that do not say how long they are. */
+function rates({ model, state }: Shown) {
+  const { unit } = model.type(state);
+  const covered = isLevel(model.type(state)) ? null : model.timeline.covered(model.profile.windows);
+  return {
+    covered,
+    rateOf: (amount: number, column: number) => (covered ? (amount * SECOND) / (covered[column] || SECOND) : amount),
+    text: (amount: number) => quantity(amount, unit) + (covered ? "/s" : ""),
+  };
+}
+
 /** The rate that has the full colour. Samples without the label have a scale of their own: most of them are threads that sleep. */
 function scales(rows: HeatRow[], rateOf: (amount: number, column: number) => number): (row: HeatRow) => number {
   const most = (some: HeatRow[]) => Math.max(...some.flatMap(({ cells }) => Array.from(cells, rateOf)), 0) || 1;
@@ -74,22 +83,32 @@ function scaleLegend(rows: HeatRow[], scaleOf: (row: HeatRow) => number, text: (
   return h("ul", { class: "legend", id: "heat" }, scale("", named ?? none, ""), named && scale(`${NONE}: `, none, "none"));
 }
 
+interface Snapshot {
+  title: string;
+  column: number;
+}
+
 /** What each snapshot comes to, and how that differs from the one before. */
-function snapshots({ model, state, store, place }: Shown): HTMLElement {
+function snapshots(shown: Shown): HTMLElement {
+  const { model, state, store, place } = shown;
   const { profile, timeline } = model;
+  const { covered, rateOf, text } = rates(shown);
   const { unit } = model.type(state);
   const [all] = heat(profile, timeline, model.typeIndex(state), model.filter(state), "");
   const amount = (column: number) => all?.cells[column] ?? 0;
-  const grown = (column: number) => (column === 0 ? 0 : amount(column) - amount(column - 1));
+  const rate = (column: number) => rateOf(amount(column), column);
+  const grown = (column: number) => (column === 0 ? 0 : rate(column) - rate(column - 1));
   const show = (column: number) => store.set({ view: "flame", range: `${column}-${column}`, compare: "", base: "", target: "" }, true);
   const compare = (column: number) =>
     store.set({ view: "flame", compare: "range", base: `${column - 1}-${column - 1}`, target: `${column}-${column}`, range: "" }, true);
-  return h("div", { id: "snapshots" }, sortedTable<{ title: string; column: number }>({
+  const inASecond = { key: "rate", title: "In a second", value: ({ column }: Snapshot) => rate(column), text: ({ column }: Snapshot) => text(rate(column)) };
+  return h("div", { id: "snapshots" }, sortedTable<Snapshot>({
     caption: "Snapshots", whole: place.whole, rows: timeline.titles.map((title, column) => ({ title, column })), sort: state.sort, first: "order", sortBy: (sort) => store.set({ sort }, false),
     columns: [
       { key: "order", title: "Nr.", value: ({ column }) => String(column + 1).padStart(6, "0"), text: ({ column }) => String(column + 1) },
       { key: "total", title: "Total", value: ({ column }) => amount(column), text: ({ column }) => quantity(amount(column), unit) },
-      { key: "change", title: "Change", value: ({ column }) => grown(column), text: ({ column }) => (column === 0 ? "" : change(grown(column), unit)) },
+      ...(covered ? [inASecond] : []),
+      { key: "change", title: "Change", value: ({ column }) => grown(column), text: ({ column }) => (column === 0 ? "" : `${grown(column) > 0 ? "+" : ""}${text(grown(column))}`) },
       { key: "name", title: "Snapshot", value: ({ title }) => title,
         cell: ({ title, column }) => h("button", { class: "name", title: "Show this one", onclick: () => show(column) }, title) },
       { key: "compare", title: "", value: ({ column }) => String(column).padStart(6, "0"), cell: ({ title, column }) => h("span", {}, column > 0 &&
