@@ -30,11 +30,12 @@ RSpec.describe "Contentions" do
 
   lock_once = <<~RUBY
     def wait_once(seconds)
-      lock, held = Mutex.new, Thread::Queue.new
-      holder = Thread.new { lock.synchronize { held << true; sleep seconds } }
-      held.pop
-      Thread.new { lock.synchronize { } }.join
-      holder.join
+      lock = Mutex.new.lock
+      waiter = Thread.new { lock.synchronize { } }
+      sleep 0.001 until waiter.stop?
+      sleep seconds
+      lock.unlock
+      waiter.join
     end
   RUBY
 
