@@ -29,7 +29,7 @@ class Mutations
     def caught_by = core? ? test : [spec, example].compact.join(": ")
 
     def path(root = COPY)
-      found = Dir[File.join(root, "ext/rperf_push/**", file)]
+      found = Dir[File.join(root, "{ext,lib}/rperf_push/**", file)]
       found.size == 1 ? found.first : raise(Mistake, "#{file}: #{found.size} files have this name")
     end
 

@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require "tmpdir"
+require_relative "plan"
+require_relative "ways"
+require_relative "seen"
+require_relative "laws"
+
+module Properties
+  # Seeds one after the other, each in one way: what they break, and how often what was tried.
+  class Check
+    Failure = Data.define(:seed, :way, :breaches, :plan)
+
+    TRIES = 40 # of smaller programs, after a breach
+    MOST_VARIANCE = 1.2
+    POOLED = 200 # acts, from which on they say something together
+
+    attr_reader :failures, :programs, :scores, :matrix
+
+    def initialize(out: $stdout)
+      @out = out
+      @failures = []
+      @programs = 0
+      @scores = Hash.new { |all, way| all[way] = [] }
+      @matrix = Hash.new(0)
+    end
+
+    # @param seed [Integer] the plan, and the way unless one is named
+    # @return [Array<String>] breaches
+    def seed(seed, name = nil)
+      plan = Draw.new(seed).plan
+      way = Runner::WAYS.fetch(name || Runner::WAYS.keys.drop(1)[seed % (Runner::WAYS.size - 1)])
+      breaches, scores = try(plan, way)
+      @programs += 1
+      @scores[way.name].concat(scores)
+      tally(plan, way)
+      tell(seed, way, plan, breaches) if breaches.any?
+      breaches
+    end
+
+    # The smallest program that still breaks something, as far as some tries find it.
+    #
+    # @return [Plan]
+    def shrink(failure)
+      tries = TRIES
+      plan = failure.plan
+      while (smaller = plan.smaller.lazy.take([tries, 0].max).find { |one| (tries -= 1) && try(one, Runner::WAYS.fetch(failure.way)).first.any? })
+        plan = smaller
+      end
+      plan
+    end
+
+    # What no single program shows: acts of all of them together.
+    #
+    # @return [Array<String>] breaches
+    def pooled
+      @scores.select { |_, scores| scores.size >= POOLED }.flat_map do |way, scores|
+        mean, variance = moments(scores)
+        [*("#{way}: the mean of z is #{mean.round(3)} over #{scores.size} acts" if mean.abs > Laws::BOUND / Math.sqrt(scores.size)),
+         *("#{way}: the variance of z is #{variance.round(2)} over #{scores.size} acts" if variance > MOST_VARIANCE)]
+      end
+    end
+
+    # @param seconds [Numeric]
+    def seeds_for(seconds, from:)
+      till = clock + seconds
+      (from..).each do |seed|
+        break if clock > till
+
+        seed(seed)
+      end
+    end
+
+    # How often each kind of act and each ending was tried in each way.
+    def print_matrix
+      rows = Draw::AMOUNTS.keys + Draw::ENDINGS.map { |name| :"ends by #{name}" } + Draw::HOWS.map { |name| :"child by #{name}" }
+      ways = Runner::WAYS.keys.drop(1)
+      @out.puts(format("%-22s", "") + ways.map { |way| format("%14s", way) }.join)
+      rows.each { |row| @out.puts(format("%-22s", row) + ways.map { |way| format("%14d", @matrix[[way, row]]) }.join) }
+      @scores.each do |way, scores|
+        @out.puts format("%-14s %5d acts: mean of z %+.2f (± %.2f), variance %.2f", way, scores.size, *moments(scores).insert(1, 2 / Math.sqrt(scores.size))) if scores.size > 1
+      end
+    end
+
+    private
+
+    def moments(scores)
+      mean = scores.sum / scores.size
+      [mean, scores.sum { |score| (score - mean)**2 } / (scores.size - 1)]
+    end
+
+    def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    # @return [Array(Array<String>, Array<Float>)]
+    def try(plan, way)
+      Dir.mktmpdir("properties-") do |folder|
+        runner = Runner.new(folder)
+        alone = runner.run(plan, Runner::WAYS.fetch("alone"))
+        laws = Laws.new(plan, way, runner.run(plan, way), alone)
+        [laws.breaches, laws.scores]
+      end
+    end
+
+    def tally(plan, way)
+      kinds = plan.acts.map(&:kind) + plan.parts.map { |part| :"ends by #{part.ending}" } + plan.parts.flat_map(&:children).map { |child| :"child by #{child.how}" }
+      kinds.tally.each { |kind, count| @matrix[[way.name, kind]] += count }
+    end
+
+    def tell(seed, way, plan, breaches)
+      @failures << Failure.new(seed:, way: way.name, breaches:, plan:)
+      @out.puts "seed #{seed}, #{way.name}: #{breaches.join("; ")}", "  again: rake properties SEED=#{seed} WAY=#{way.name}"
+    end
+  end
+
+  # @return [Boolean] whether all laws held
+  def self.main(seconds:, seed:, way:)
+    $stdout.sync = true
+    check = Check.new
+    seed ? check.seed(Integer(seed), way) : check.seeds_for(Float(seconds), from: Random.new_seed % 1_000_000_000)
+    check.failures.first(3).each { |failure| puts "the smallest that fails like seed #{failure.seed}: #{check.shrink(failure).root}" }
+    check.print_matrix
+    breaches = check.pooled.each { |breach| puts breach }
+    puts "#{check.programs} programs on Ruby #{RUBY_VERSION}, #{check.failures.size} broke a law"
+    check.failures.empty? && breaches.empty?
+  end
+end
