@@ -78,13 +78,13 @@ module Properties
       within("CPU time of all", seen.sum(:cpu), low, high, slack: 2 * seen.period_ns * lives.size)
     end
 
-    # All of a thread's life is below one method, but for the notes that it takes, of which draws decide the time it ran. Of a thread that lived for less than four periods, and that no
-    # draw found, others have the time (core/profile/shares.h). Where it waited for a core with the GVL, the stack after that has the wait.
+    # All of a thread's life is below one method, but for the notes that it takes, of which draws decide the time it ran. Of a thread that lived for less than four periods in each of
+    # two windows, and that no draw found, others have the time (core/profile/shares.h). Where it waited for a core with the GVL, the stack after that has the wait.
     def each_life
       lives.select { |life| told?(life[:part]) }.map do |life|
         key = life.values_at(:part, :thread)
         chance = [BOUND * Math.sqrt(seen.period_ns * life[:life_cpu]), life[:life_cpu]].min
-        low = life[:wall] < 4 * seen.period_ns ? 0 : life[:wall]
+        low = life[:wall] < 8 * seen.period_ns ? 0 : life[:wall]
         within("wall time of part #{key[0]}, thread #{key[1]}", seen.sum(:wall) { |sample| sample.lives.include?(key) }, low, life[:wall],
                slack: (2 * seen.period_ns) + chance + life[:delay])
       end

@@ -245,6 +245,12 @@ module Ways
 
   def block(&) = keep(RperfPush.start(**SETTINGS, inherit: false, &))
 
+  def defer(&)
+    RperfPush.start(**SETTINGS, inherit: false, defer: true)
+    RperfPush.profile(&)
+    keep(RperfPush.stop)
+  end
+
   def inherit
     RperfPush.start(**SETTINGS, inherit: true)
     yield

@@ -2,6 +2,7 @@
 
 require "rbconfig"
 require "rperf_push"
+require_relative "../support/parca_double"
 require_relative "../support/pyroscope_double"
 
 module Properties
@@ -35,8 +36,14 @@ module Properties
       Way.new(name: "record_wall", values: %i[wall], reach: :all, session: :command),
       Way.new(name: "record_both", values: TIMES, reach: :all, session: :command),
       Way.new(name: "run_directory", values: TIMES, reach: :all, session: :continuous),
-      Way.new(name: "run_server", values: TIMES, reach: :all, session: :continuous)
+      Way.new(name: "run_server", values: TIMES, reach: :all, session: :continuous),
+      Way.new(name: "run_parca", values: TIMES, reach: :all, session: :continuous),
+      Way.new(name: "defer", values: TIMES, reach: :root, session: :inner)
     ].to_h { |way| [way.name, way] }.freeze
+
+    SERVERS = { "run_server" => PyroscopeDouble, "run_parca" => ParcaDouble }.freeze
+    # What the server does for the first second, by the seed.
+    FAULTS = [{}, { status: 503 }, { status: 429, retry_after: 1 }, { down: "refuse" }, { lost_request: true }, { delay: 0.8 }].freeze
 
     # @param folder [String] where everything of a run goes
     def initialize(folder)
@@ -46,7 +53,7 @@ module Properties
     # @return [Outcome]
     def run(plan, way)
       prepare(plan)
-      server = PyroscopeDouble.new if way.name == "run_server"
+      server = SERVERS[way.name]&.new
       fault(server, plan) if server
       status = spawn_and_wait(plan, command(way, plan), environment(plan, way, server))
       Outcome.new(status:, out: read("out"), err: read("err"), truth: truth, datas: datas(server), left: left)
@@ -75,7 +82,7 @@ module Properties
 
     # It comes back while the program still runs, or soon after its end.
     def fault(server, plan)
-      kind = [{}, { status: 503 }, { status: 429, retry_after: 1 }, { down: "refuse" }][plan.seed % 4]
+      kind = FAULTS[plan.seed % FAULTS.size]
       server.fault(**kind)
       @mending = Thread.new { sleep 1 and server.fault } unless kind.empty?
     end
@@ -99,7 +106,8 @@ module Properties
     end
 
     def continuous(server)
-      where = server ? { "RPERF_PUSH_SERVER_ADDRESS" => server.url } : { "RPERF_PUSH_DIRECTORY" => path("profiles"), "RPERF_PUSH_BACKEND" => "directory" }
+      backend = server.is_a?(ParcaDouble) ? "parca" : "pyroscope"
+      where = server ? { "RPERF_PUSH_SERVER_ADDRESS" => server.url, "RPERF_PUSH_BACKEND" => backend } : { "RPERF_PUSH_DIRECTORY" => path("profiles"), "RPERF_PUSH_BACKEND" => "directory" }
       { "RPERF_PUSH_APPLICATION_NAME" => "properties", "RPERF_PUSH_UPLOAD_INTERVAL" => "1", "RPERF_PUSH_SHUTDOWN_TIMEOUT" => "30",
         "RPERF_PUSH_DIRECTORY_MAX_FILES" => "10000", **where }.compact
     end
