@@ -78,8 +78,9 @@ module Properties
       within("CPU time of all", seen.sum(:cpu), low, high, slack: 2 * seen.period_ns * lives.size)
     end
 
-    # All of a thread's life is below one method, but for the notes that it takes, of which draws decide the time it ran. Of a thread that lived for less than four periods in each of
-    # two windows, and that no draw found, others have the time (core/profile/shares.h). Where it waited for a core with the GVL, the stack after that has the wait.
+    # All of a thread's life is below one method, but for the notes that it takes, of which draws decide the time it ran. Of a thread
+    # that lived for less than four periods in each of two windows, and that no draw found, others have the time
+    # (core/profile/shares.h). Where it waited for a core with the GVL, the stack after that has the wait.
     def each_life
       lives.select { |life| told?(life[:part]) }.map do |life|
         key = life.values_at(:part, :thread)
