@@ -86,23 +86,25 @@ module RperfPush
     end
 
     def record(client, one)
-      named_ms = 0
+      naming = nil
+      due_ms = 0
       client.connect("record", **@request) do |stream|
         while (kind, bytes = stream.read(timeout: nil))
           kind == :profile ? add(one, bytes) : tell(one, "recording")
-          next unless @audience.any? && now_ms - named_ms > NAMES_AGE * 1000
+          next unless @audience.any? && now_ms >= due_ms && !naming&.alive?
 
-          name_threads(client, one)
-          named_ms = now_ms
+          naming = Thread.new { name_threads(client, one) }
+          due_ms = now_ms + (NAMES_AGE * 1000)
         end
       end
     end
 
-    # Windows have numbers of threads only. What is known stays if the process does not answer.
+    # Windows have numbers of threads only. A process with as many peers as it serves answers late, and cuts a peer that does not read its
+    # windows meanwhile: so the question has a thread of its own. The names before stay if the process does not answer.
     def name_threads(client, one)
       threads = client.ask("stacks")["threads"].to_h { |thread| [thread["seq"], thread["name"]] }
       @lock.synchronize { one.threads = threads }
-    rescue ControlClient::Refused
+    rescue ControlClient::Refused, SystemCallError
       nil
     end
 

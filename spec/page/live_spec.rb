@@ -133,6 +133,26 @@ RSpec.describe "rperf-push live" do
     end
   end
 
+  { "does not answer" => -> { sleep }, "cuts the connection" => -> { raise Errno::ECONNRESET } }.each do |title, names|
+    it "goes on where a process #{title} when it is asked for the names of its threads" do
+      windows = Thread::Queue.new
+      asked = Thread::Queue.new
+      bytes = RperfPush::Formats.encode({ mode: :cpu, aggregated_samples: [[[["a.rb", "a", 1]], 1, 1, 0]], label_sets: [{}] }, "a.pb", nil)
+      client = Object.new
+      client.define_singleton_method(:pid) { 1 }
+      client.define_singleton_method(:connect) { |_verb, **, &block| block.call(Struct.new(:windows) { def read(**) = windows.pop }.new(windows)) }
+      client.define_singleton_method(:ask) { |_verb| (asked << true).then { names.call } }
+      feed = RperfPush::LiveFeed.new(interval_ms: 50)
+      feed.audience.here
+      feed.follow(client)
+      3.times { windows << [:profile, bytes] }
+      head = -> { feed.answer(0).then { |answer| JSON.parse(answer.byteslice(5, answer.unpack1("N"))) } }
+      wait_until("three windows") { head.call["windows"].size == 3 }
+      asked.pop
+      expect(head.call["processes"].map { |one| one["state"] }).to eq(["asked"])
+    end
+  end
+
   it "grows by what a method burns, holds still while it is paused, and begins anew" do
     program = working
     live(program.pid.to_s) do |url|
