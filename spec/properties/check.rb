@@ -17,7 +17,7 @@ module Properties
     MOST_VARIANCE = 1.2
     POOLED = 200 # acts, from which on they say something together
 
-    attr_reader :failures, :programs, :scores, :matrix
+    attr_reader :failures, :programs
 
     def initialize(out: $stdout)
       @out = out

@@ -215,7 +215,7 @@ end
 module Ways
   module_function
 
-  SETTINGS = { mode: %i[cpu wall], frequency: Integer(ENV.fetch("PROPERTIES_FREQUENCY", "99")) }.freeze
+  SETTINGS = { mode: %i[cpu wall], frequency: 99 }.freeze
 
   def around(way, &)
     return yield unless way

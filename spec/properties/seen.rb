@@ -5,7 +5,7 @@ require "rperf_push"
 module Properties
   # What profiles say, by methods of the program. Times are in nanoseconds.
   class Seen
-    Sample = Struct.new(:cpu, :wall, :cpu_squares, :wall_squares, :acts, :lives, :act_label, :things)
+    Sample = Struct.new(:cpu, :wall, :acts, :lives, :act_label, :things)
 
     # @return [Array<Sample>]
     attr_reader :samples
@@ -26,13 +26,11 @@ module Properties
 
     def read(data)
       columns = %i[cpu wall].to_h { |name| [name, column(data, name)] }
-      squares = %i[cpu wall].to_h { |name| [name, RperfPush::Values.names(data).include?(name) ? RperfPush::Values.squares(data, name) : nil] }
       things = RperfPush::Values.names(data).find { |name| name.to_s.include?("things") }.then { |name| name && column(data, name) }
       RperfPush::Values.samples(data).each_with_index.map do |(frames, _weight, _thread, set), at|
         names = frames.map { |frame| frame[1] }
-        Sample.new(cpu: columns[:cpu]&.at(at) || 0, wall: columns[:wall]&.at(at) || 0, cpu_squares: squares[:cpu]&.at(at), wall_squares: squares[:wall]&.at(at),
-                   acts: numbers(names, /\bact_(\d+)(?:\z|_of_)/), lives: numbers(names, /(?:\b|_)part_(\d+)_thread_(\d+)\z/), act_label: label(data, set),
-                   things: things&.at(at) || 0)
+        Sample.new(cpu: columns[:cpu]&.at(at) || 0, wall: columns[:wall]&.at(at) || 0, acts: numbers(names, /\bact_(\d+)(?:\z|_of_)/),
+                   lives: numbers(names, /(?:\b|_)part_(\d+)_thread_(\d+)\z/), act_label: label(data, set), things: things&.at(at) || 0)
       end
     end
 

@@ -6,7 +6,7 @@ require_relative "../support/parca_double"
 require_relative "../support/pyroscope_double"
 
 module Properties
-  # How a program is profiled, and where the profile then is. `reach` says which processes it has: :root, :forks or :all.
+  # How a program is profiled, and where the profile then is. `reach` says which processes it has: :root or :all.
   Way = Data.define(:name, :values, :reach, :session) do
     def inner? = session == :inner
   end
