@@ -53,7 +53,7 @@ RSpec.describe "RperfPush::Git" do
     expect(RperfPush::Git.labels({}, "#{tmpdir}/tree/app"))
       .to eq(service_git_ref: meta[:sha], service_repository: "https://git.example.com/shop", service_root_path: "app")
     Dir.mkdir("#{tmpdir}/sub")
-    File.write("#{tmpdir}/sub/.git", "gitdir: ../work/.git\n")
+    File.write("#{tmpdir}/sub/.git", "gitdir: ../#{File.basename(work)}/.git\n")
     expect(meta({}, "#{tmpdir}/sub")).to eq(meta)
   end
 

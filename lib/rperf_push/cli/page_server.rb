@@ -19,7 +19,6 @@ module RperfPush
       REASONS = { 200 => "OK", 204 => "No Content", 403 => "Forbidden", 404 => "Not Found", 405 => "Method Not Allowed",
                   500 => "Internal Server Error" }.freeze
       FORBIDDEN = [403, { "content-type" => "text/plain" }.freeze, ["The address has a token, which this one lacks.\n"].freeze].freeze
-
       ICON = [204, {}.freeze, [].freeze].freeze # the page has its own; a browser that asks nevertheless shows no error
 
       # A connection whose head has not come yet.

@@ -27,7 +27,7 @@ typedef bool (*rpp_payload_overflow)(rpp_payload *payload, void *context);
 /* Call it before other threads know the queue. NULL: payloads are dropped. push calls `overflow`, with the queue unlocked. */
 void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context);
 
-/* Called at each push, wake and hurry, under the queue's lock. NULL: nobody. */
+/* The queue calls the waker at each push, wake and hurry, under its lock. NULL: no waker. */
 void rpp_payload_queue_set_waker(rpp_payload_queue *queue, void (*wake)(void *context), void *context);
 
 /* Frees and counts the oldest payloads by sequence (payloads_dropped_queue_full) until the new one fits. A payload larger than the

@@ -46,7 +46,7 @@ typedef struct rpp_http_client {
     rpp_status (*perform)(struct rpp_http_client *, const rpp_http_request *, rpp_http_response *);
     /* Begins a request, which must stay until `end`. At most RPP_HTTP_EXCHANGES_MAX at once. */
     rpp_status (*begin)(struct rpp_http_client *, const rpp_http_request *, rpp_http_exchange **);
-    /* Drives all exchanges until one has ended, somebody calls wake, or the time has come; spurious returns happen. */
+    /* The client drives all exchanges until one has ended, another thread calls wake, or the time has come; spurious returns happen. */
     void (*wait)(struct rpp_http_client *, uint64_t until_ns);
     bool (*has_ended)(const rpp_http_exchange *);
     /* Frees an exchange, which must have ended, and gives its response. */

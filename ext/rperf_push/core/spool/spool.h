@@ -53,8 +53,8 @@ RPP_NODISCARD rpp_status rpp_spool_put(rpp_spool *spool, const rpp_payload *payl
 /* When to call take. 0 means now: something was put or given back, there is more to take, or the last look was 30 s ago and other
  * processes may have put something. UINT64_MAX: there is nothing to wait for. */
 uint64_t rpp_spool_due_ns(const rpp_spool *spool, uint64_t now_ns);
-/* Claims the oldest payload that nobody has claimed. NULL: there is none, or reading failed for now. At most RPP_SPOOL_CLAIMS_MAX are
- * claimed at once. */
+/* Claims the oldest payload that no process has claimed. NULL: the spool has no such payload, or reading failed for now. At most
+ * RPP_SPOOL_CLAIMS_MAX are claimed at once. */
 rpp_payload *rpp_spool_take(rpp_spool *spool, uint64_t now_ns);
 /* Claims the first payload with a due time, if it is due. */
 rpp_payload *rpp_spool_take_deferred(rpp_spool *spool, uint64_t now_ns);
