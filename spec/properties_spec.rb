@@ -7,7 +7,7 @@ RSpec.describe "The laws of profiles" do
   seeds = {
     start_stop: [9, 18, 27],
     block: [1, 10, 19, 28],
-    snapshots: [11, 29],
+    snapshots: [14, 26, 29],
     inherit: [12, 21, 30],
     record_cpu: [4, 13, 22, 31],
     record_wall: [5, 14, 23, 32],
