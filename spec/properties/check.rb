@@ -100,6 +100,8 @@ module Properties
         alone = runner.run(plan, Runner::WAYS.fetch("alone"))
         laws = Laws.new(plan, way, runner.run(plan, way), alone)
         [laws.breaches, laws.scores]
+      rescue RperfPush::FormatError => e
+        [["a profile can not be read: #{e.message}"], []]
       end
     end
 
