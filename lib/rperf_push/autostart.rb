@@ -6,5 +6,6 @@ begin
   require "rperf_push"
   RperfPush.configure unless RperfPush::Native.running?
 rescue LoadError, SyntaxError, StandardError => e
+  Object.send(:remove_const, :RperfPush) if defined?(RperfPush) && !RperfPush.respond_to?(:label)
   $stderr.puts "[rperf-push] #{$0} (ruby #{RUBY_VERSION}) is not profiled: #{e.message.lines.first.to_s.chomp}"
 end

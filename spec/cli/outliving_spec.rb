@@ -25,7 +25,7 @@ RSpec.describe "A daemon that outlives rperf-push record" do
       Process.setrlimit(:CPU, 100) # where the example fails, nobody ends it
       write("begun", traces.size)
       busy 0.02 until File.exist?("#{__dir__}/go")
-      below = Array.new(2) { IO.popen(["ruby", "-e", "p ENV.values_at('RUBYOPT', 'RUBYLIB'), ENV.keys.grep(/RPERF_PUSH/), defined?(RperfPush::Native)"], err: %i[child out], &:read) }
+      below = Array.new(2) { IO.popen(["ruby", "-e", "p ENV.values_at('RUBYOPT', 'RUBYLIB'), ENV.keys.grep(/RPERF_PUSH/), defined?(RperfPush)"], err: %i[child out], &:read) }
       busy 0.02 until traces.empty?
       write("seen", JSON.generate([below, ENV.values_at("RUBYOPT", "RUBYLIB")]))
     end

@@ -144,11 +144,11 @@ RSpec.describe "rperf-push run" do
   describe "rperf_push/autostart" do
     it "lets a program run whose Ruby can not load the profiler" do
       Dir.mkdir("#{tmpdir}/broken")
-      ["raise LoadError, 'no such library'", "def (", "raise 'no'"].each do |code|
+      ["module RperfPush; end; raise LoadError, 'no such library'", "def (", "raise 'no'"].each do |code|
         File.write("#{tmpdir}/broken/rperf_push.rb", code)
-        command = [RbConfig.ruby, "-I", "#{tmpdir}/broken", "-I", RubyProgram::LIB, "-r", "rperf_push/autostart", "-e", "puts :ran"]
+        command = [RbConfig.ruby, "-I", "#{tmpdir}/broken", "-I", RubyProgram::LIB, "-r", "rperf_push/autostart", "-e", "puts :ran, defined?(RperfPush).inspect"]
         out, err, status = run_program(command, env: CommandLine.silence)
-        expect([out, status.exitstatus]).to eq(["ran\n", 0])
+        expect([out, status.exitstatus]).to eq(["ran\nnil\n", 0])
         expect(err).to match(/\A\[rperf-push\] -e \(ruby #{RUBY_VERSION}\) is not profiled: .+\n\z/)
       end
     end

@@ -88,7 +88,7 @@ RSpec.describe "rperf-push trace" do
   end
 
   it "traces neither the programs that the program starts, nor its children" do
-    File.write("parent.rb", "'x'.upcase; system(RbConfig.ruby, '-e', '\"y\".upcase; exit!(ENV.key?(\"RPERF_PUSH_CALLS\") ? 1 : 0)') or abort; Process.wait(fork { 'z'.upcase })")
+    File.write("parent.rb", "'x'.upcase; system(RbConfig.ruby, '-e', '\"y\".upcase; exit!(ENV.key?(\"RPERF_PUSH_CALLS\") || defined?(RperfPush) ? 1 : 0)') or abort; Process.wait(fork { 'z'.upcase })")
     expect(rperf_push("trace", "-o", "calls.json", "parent.rb").to_a).to eq(["", "", 0])
     expect(RperfPush.load("calls.json")[:tree].find("String#upcase").sum(&:called)).to eq(1)
   end
