@@ -42,6 +42,7 @@ module RperfPush
 
         Inheritance.current&.before_exec
         SessionMember.before_exec(ended) if defined?(SessionMember)
+        TracedProcess.before_exec(ended) if defined?(TracedProcess)
         end_continuous(ended)
       end
 

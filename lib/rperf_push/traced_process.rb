@@ -33,6 +33,17 @@ module RperfPush
       Notice.write("[rperf-push] #{$0} (ruby #{RUBY_VERSION}) is not traced: #{e.message.lines.first.to_s.chomp}")
     end
 
+    # What the process becomes by exec may be no Ruby program. If it is one, its calls take the place of these.
+    #
+    # @param ended [Array<Proc>] gets what goes on, if exec fails
+    # @return [void]
+    def before_exec(ended)
+      return unless @pid == Process.pid && @trace.pause
+
+      ended << -> { @trace.resume }
+      save
+    end
+
     # First of all nothing more is counted.
     def finish
       @trace.pause

@@ -100,6 +100,12 @@ RSpec.describe "rperf-push trace" do
     expect(RperfPush.load("calls.json")[:tree].find("String#upcase").sum(&:called)).to eq(1)
   end
 
+  it "keeps the calls until the program becomes one that is not Ruby, and goes on where it can not" do
+    File.write("ends.rb", '"x".upcase; exec("/nowhere") rescue "y".upcase; exec("/bin/true")')
+    expect(rperf_push("trace", "-o", "calls.json", RbConfig.ruby, "ends.rb").to_a).to eq(["", "", 0])
+    expect(RperfPush.load("calls.json")[:tree].find("String#upcase").sum(&:called)).to eq(2)
+  end
+
   it "hands on signals" do
     File.write("waits.rb", <<~RUBY)
       said = []
