@@ -5,7 +5,7 @@ require "json"
 require "tmpdir"
 require_relative "plan"
 require_relative "ways"
-require_relative "seen"
+require_relative "runner"
 require_relative "laws"
 
 module Properties
@@ -16,6 +16,7 @@ module Properties
     TRIES = 40 # of smaller programs, after a breach
     MOST_VARIANCE = 1.2
     POOLED = 200 # acts, from which on they say something together
+    WIDTH = 6 # of a number in the matrix
 
     attr_reader :failures, :programs
 
@@ -31,10 +32,10 @@ module Properties
     # @return [Array<String>] breaches
     def seed(seed, name = nil)
       plan = Draw.new(seed).plan
-      way = Runner::WAYS.fetch(name || Runner::WAYS.keys.drop(1)[seed % (Runner::WAYS.size - 1)])
+      way = WAYS.fetch(name || WAYS.keys.drop(1)[seed % (WAYS.size - 1)])
       breaches, scores = try(plan, way)
       @programs += 1
-      @scores[way.name].concat(scores)
+      scores.each { |value, some| @scores["#{value}, engine #{plan.engine}, #{way.name}"].concat(some) }
       tally(plan, way)
       tell(seed, way, plan, breaches) if breaches.any?
       breaches
@@ -46,20 +47,20 @@ module Properties
     def shrink(failure)
       tries = TRIES
       plan = failure.plan
-      while (smaller = plan.smaller.lazy.take([tries, 0].max).find { |one| (tries -= 1) && try(one, Runner::WAYS.fetch(failure.way)).first.any? })
+      while (smaller = plan.smaller.lazy.take([tries, 0].max).find { |one| (tries -= 1) && try(one, WAYS.fetch(failure.way)).first.any? })
         plan = smaller
       end
       plan
     end
 
-    # What no single program shows: acts of all of them together.
+    # What no single program shows: acts of all of them together, for each value and engine, and for each way of these.
     #
     # @return [Array<String>] breaches
     def pooled
-      @scores.select { |_, scores| scores.size >= POOLED }.flat_map do |way, scores|
+      pools.select { |_, scores| scores.size >= POOLED }.flat_map do |name, scores|
         mean, variance = moments(scores)
-        [*("#{way}: the mean of z is #{mean.round(3)} over #{scores.size} acts" if mean.abs > Laws::BOUND / Math.sqrt(scores.size)),
-         *("#{way}: the variance of z is #{variance.round(2)} over #{scores.size} acts" if variance > MOST_VARIANCE)]
+        [*("#{name}: the mean of z is #{mean.round(3)} over #{scores.size} acts" if mean.abs > Laws::BOUND / Math.sqrt(scores.size)),
+         *("#{name}: the variance of z is #{variance.round(2)} over #{scores.size} acts" if variance > MOST_VARIANCE)]
       end
     end
 
@@ -73,18 +74,21 @@ module Properties
       end
     end
 
-    # How often each kind of act and each ending was tried in each way.
+    # How often each kind of act, each ending and each kind of child was tried in each way.
     def print_matrix
-      rows = Draw::AMOUNTS.keys + Draw::ENDINGS.map { |name| :"ends by #{name}" } + Draw::HOWS.map { |name| :"child by #{name}" }
-      ways = Runner::WAYS.keys.drop(1)
-      @out.puts(format("%-22s", "") + ways.map { |way| format("%14s", way) }.join)
-      rows.each { |row| @out.puts(format("%-22s", row) + ways.map { |way| format("%14d", @matrix[[way, row]]) }.join) }
-      @scores.each do |way, scores|
-        @out.puts format("%-14s %5d acts: mean of z %+.2f (± %.2f), variance %.2f", way, scores.size, *moments(scores).insert(1, 2 / Math.sqrt(scores.size))) if scores.size > 1
+      columns = Draw::AMOUNTS.keys + Draw::ENDINGS.map { |name| :"ends:#{name}" } + Draw::HOWS.map { |name| :"by:#{name}" }
+      ways = WAYS.keys.drop(1)
+      @out.puts(format("%-14s", "") + columns.map { |name| format(" %*s", WIDTH, name) }.join)
+      ways.each { |way| @out.puts(format("%-14s", way) + columns.map { |name| format(" %*d", [WIDTH, name.size].max, @matrix[[way, name]]) }.join) }
+      @out.puts "#{ways.product(columns).count { |cell| @matrix[cell].zero? }} of #{ways.size * columns.size} cells are empty"
+      pools.each do |name, scores|
+        @out.puts format("%-34s %5d acts: mean of z %+.2f (± %.2f), variance %.2f", name, scores.size, *moments(scores).insert(1, 2 / Math.sqrt(scores.size))) if scores.size > 1
       end
     end
 
     private
+
+    def pools = @scores.group_by { |name, _| name[/(.*),/, 1] }.transform_values { |some| some.flat_map(&:last) }.merge(@scores)
 
     def moments(scores)
       mean = scores.sum / scores.size
@@ -93,20 +97,20 @@ module Properties
 
     def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    # @return [Array(Array<String>, Array<Float>)]
+    # @return [Array(Array<String>, Hash)]
     def try(plan, way)
       Dir.mktmpdir("properties-") do |folder|
         runner = Runner.new(folder)
-        alone = runner.run(plan, Runner::WAYS.fetch("alone"))
+        alone = runner.run(plan, WAYS.fetch("alone"))
         laws = Laws.new(plan, way, runner.run(plan, way), alone)
         [laws.breaches, laws.scores]
       rescue RperfPush::FormatError => e
-        [["a profile can not be read: #{e.message}"], []]
+        [["a profile can not be read: #{e.message}"], {}]
       end
     end
 
     def tally(plan, way)
-      kinds = plan.acts.map(&:kind) + plan.parts.map { |part| :"ends by #{part.ending}" } + plan.parts.flat_map(&:children).map { |child| :"child by #{child.how}" }
+      kinds = plan.acts.map(&:kind) + plan.parts.map { |part| :"ends:#{part.ending}" } + plan.parts.flat_map(&:children).map { |child| :"by:#{child.how}" }
       kinds.tally.each { |kind, count| @matrix[[way.name, kind]] += count }
     end
 

@@ -8,10 +8,12 @@ module Properties
   # How a process comes to be, and what it is.
   Child = Data.define(:how, :part)
   # What is around the program.
-  World = Data.define(:encodings, :locale, :umask, :homeless)
+  World = Data.define(:encodings, :locale, :umask, :rubyopt, :homeless)
 
   # A program whose truth is known, as data: all of it follows from the seed, and less of it is a plan as well.
-  Plan = Data.define(:seed, :world, :root) do
+  #
+  # `engine` is that of the sampler, where the way to profile has a say in it.
+  Plan = Data.define(:seed, :engine, :world, :root) do
     # @return [Array<Part>] each process, parents first
     def parts = Plan.within(root)
     # @return [Array<Act>]
@@ -24,7 +26,7 @@ module Properties
       [*Shrinking.of(root).map { |root| with(root:) }, *(with(world: PLAIN) unless world == PLAIN)]
     end
 
-    PLAIN = World.new(encodings: nil, locale: "C.UTF-8", umask: 0o022, homeless: false)
+    PLAIN = World.new(encodings: nil, locale: "C.UTF-8", umask: 0o022, rubyopt: nil, homeless: false)
   end
 
   # What can be taken away from a process: a child, a thread, an act, or an odd ending.
@@ -56,11 +58,14 @@ module Properties
       read: 0.001..0.2, allocate: 1_000..60_000, keep: 1_000..20_000, raise: 0.005..0.1, evaluate: 0.005..0.1, fiber: 0.005..0.1,
       many_sleeps: 0.01..0.2, count: 1..50, mood: 1..9
     }.freeze
-    LONG_SLEEP = 3.0..12.0
+    LONG_SLEEP = 3.0..15.0
     ENDINGS = %i[return status exit! exception abort signal exec].freeze
-    HOWS = %i[fork spawn double_fork].freeze
+    HOWS = %i[fork spawn double_fork exec system daemon].freeze
+    ENGINES = %w[signal safepoint].freeze
     ENCODINGS = [nil, "UTF-8:UTF-8", "ASCII-8BIT", "Windows-1252", "EUC-JP:UTF-8"].freeze
     LOCALES = [nil, "C", "C.UTF-8"].freeze
+    # Warnings of ours would be among the program's errors, and a String that is changed in place would raise.
+    RUBYOPTS = [nil, "-w", "--yjit", "--enable=frozen-string-literal", "-rset --disable=did_you_mean"].freeze
 
     def initialize(seed)
       @seed = seed
@@ -70,9 +75,9 @@ module Properties
 
     # @return [Plan]
     def plan
-      world = World.new(encodings: pick(ENCODINGS), locale: pick(LOCALES), umask: pick([0o022, 0o077, 0o000]), homeless: one_in(8))
+      world = World.new(encodings: pick(ENCODINGS), locale: pick(LOCALES), umask: pick([0o022, 0o077, 0o000]), rubyopt: pick(RUBYOPTS), homeless: one_in(8))
       root = part(depth: 0)
-      Plan.new(seed: @seed, world:, root: one_in(12) ? slow(root) : root)
+      Plan.new(seed: @seed, engine: pick(ENGINES), world:, root: one_in(12) ? slow(root) : root)
     end
 
     private
