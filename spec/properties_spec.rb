@@ -6,25 +6,25 @@ require_relative "properties/check"
 RSpec.describe "The laws of profiles" do
   seeds = {
     "by start_stop" => [7, 18, 100],
-    "by block" => [31, 76, 104],
-    "by snapshots" => [4, 29, 58],
-    "by inherit" => [2, 27, 66],
+    "by block" => [31, 104],
+    "by snapshots" => [4, 58],
+    "by inherit" => [2, 66],
     "by defer" => [20, 113],
-    "by middle" => [15, 38, 65],
+    "by middle" => [5, 15],
     "by record_cpu" => [4, 52],
-    "by record_wall" => [5, 14, 206],
+    "by record_wall" => [5, 212],
     "by record_both" => [17, 33],
     "by record_all" => [8, 70],
     "by stat" => [9, 49],
     "by exec" => [23, 63],
     "by trace" => [2, 11, 53],
-    "by run_directory" => [7, 28, 33],
+    "by run_directory" => [28, 33],
     "by run_server" => [22, 31, 39, 42, 44, 83],
-    "by run_parca" => [24, 29, 40, 61, 62, 75],
-    "by run_lost" => [3, 56, 120],
-    "by attach" => [21, 67, 119],
-    "by live" => [8, 45, 117],
-    "by several" => [10, 43, 88]
+    "by run_parca" => [24, 29, 61],
+    "by run_lost" => [3, 7],
+    "by attach" => [21, 119],
+    "by live" => [45, 117],
+    "by several" => [10, 43]
   }
 
   seeds.each do |way, numbers|
@@ -35,7 +35,7 @@ RSpec.describe "The laws of profiles" do
     end
   end
 
-  it "are tried in each way, and by each kind of act, each ending, each kind of child, and each fault that passes of each server" do
+  it "are tried in each way, and by each kind of act, each ending, each kind of child, and each fault that passes" do
     expect(seeds.keys).to eq(Properties::WAYS.keys.drop(1).map { |way| "by #{way}" })
     plans = seeds.values.flatten.uniq.map { |seed| Properties::Draw.new(seed).plan }
     parts = plans.flat_map(&:parts)
@@ -43,6 +43,6 @@ RSpec.describe "The laws of profiles" do
     expect(parts.map(&:ending).uniq).to match_array(Properties::Draw::ENDINGS)
     expect(parts.flat_map(&:children).map(&:how).uniq).to match_array(Properties::Draw::HOWS)
     faults = Properties::PASSING.size
-    expect(seeds.values_at("by run_server", "by run_parca").map { |some| some.map { |seed| seed % faults }.uniq.sort }).to all(eq([*0...faults]))
+    expect(seeds["by run_server"].map { |seed| seed % faults }).to match_array([*0...faults])
   end
 end

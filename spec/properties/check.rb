@@ -97,15 +97,23 @@ module Properties
 
     def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
+    # The program alone and the profiled one run at the same time.
+    #
     # @return [Array(Array<String>, Hash)]
     def try(plan, way)
       Dir.mktmpdir("properties-") do |folder|
-        runner = Runner.new(folder)
-        alone = runner.run(plan, WAYS.fetch("alone"))
-        laws = Laws.new(plan, way, runner.run(plan, way), alone)
+        alone, outcome = [WAYS.fetch("alone"), way].map { |one| in_background { Runner.new(File.join(folder, one.name)).run(plan, one) } }.map(&:value)
+        laws = Laws.new(plan, way, outcome, alone)
         [laws.breaches, laws.scores]
       rescue RperfPush::FormatError => e
         [["a profile can not be read: #{e.message}"], {}]
+      end
+    end
+
+    def in_background
+      Thread.new do
+        Thread.current.report_on_exception = false # whoever asks for the value gets it
+        yield
       end
     end
 

@@ -28,6 +28,7 @@ module Properties
     PROGRAM = File.join(__dir__, "program/run.rb")
     PATIENCE = 120 # seconds: only what hangs takes so long
     FAULTS_END = 1 # second
+    FAULTS_BEGIN = 0.0..2.0 # seconds
     TIMES = %i[cpu wall].freeze
 
     # @param folder [String] where everything of a run goes
@@ -39,7 +40,7 @@ module Properties
     def run(plan, way)
       prepare(plan)
       server = way.server.new if way.server.is_a?(Class)
-      changing = server && misbehave(server, way, way.faults[plan.seed % way.faults.size])
+      changing = server && misbehave(server, way, plan.seed)
       status = spawn_and_wait(plan, way, environment(plan, way, server))
       changing&.join
       Outcome.new(status:, out: read("out"), err: read("err"), truth: truth, takes: takes(way, server), stored: server&.accepted || [], left: left)
@@ -53,7 +54,8 @@ module Properties
     def read(name) = File.read(path(name), encoding: Encoding::UTF_8).scrub
 
     def prepare(plan)
-      FileUtils.rm_rf(Dir["#{@folder}/*"])
+      FileUtils.rm_rf(@folder)
+      FileUtils.mkdir_p(@folder)
       %w[tmp inner command outside].each { |name| Dir.mkdir(path(name)) }
       File.write(path("plan.json"), JSON.generate(plain(plan)))
     end
@@ -66,13 +68,15 @@ module Properties
       end
     end
 
-    # A fault that passes is there at first, one that lasts begins while the program still runs, or soon after its end.
+    # A fault that passes is there at first. One that lasts begins while the program runs, or before or after that.
     #
-    # @return [Thread]
-    def misbehave(server, way, fault)
-      passing = way.faults.equal?(PASSING)
-      server.fault(**fault) if passing
-      Thread.new { sleep FAULTS_END and server.fault(**(passing ? {} : fault)) }
+    # @return [Thread] which changes what the server does
+    def misbehave(server, way, seed)
+      fault = way.faults[seed % way.faults.size]
+      return Thread.new { sleep Random.new(seed).rand(FAULTS_BEGIN) and server.fault(**fault) } if way.faults.equal?(LASTING)
+
+      server.fault(**fault)
+      Thread.new { sleep FAULTS_END and server.fault }
     end
 
     # --- the command line

@@ -7,16 +7,19 @@ module Properties
   class Seen
     VALUES = %i[cpu wall alloc_objects contentions things calls].freeze
     # `acts` and `lives` are numbers of those on the stack; `act_label` is the label's, `state` is %GVL's, and `leaf` is the name on top.
-    Sample = Struct.new(*VALUES, :acts, :lives, :act_label, :state, :leaf)
+    Sample = Struct.new(*VALUES, :thread, :acts, :lives, :act_label, :state, :leaf)
 
     # @return [Array<Sample>]
     attr_reader :samples
     # @return [Float] nanoseconds between two samples, at best
     attr_reader :period_ns
+    # @return [Integer] nanoseconds from the first begin to the last end
+    attr_reader :duration_ns
 
     # @param datas [Array<Hash>] of a take
     def initialize(datas)
       @samples = datas.flat_map { |data| read(data) }
+      @duration_ns = datas.empty? ? 0 : datas.map { |data| data[:start_time_ns] + data[:duration_ns] }.max - datas.map { |data| data[:start_time_ns] }.min
       @period_ns = 1e9 / [datas.filter_map { |data| data[:effective_frequency] || data[:frequency] }.reject(&:zero?).min || 99, 99].min
     end
 
@@ -28,10 +31,10 @@ module Properties
 
     def read(data)
       columns = VALUES.map { |name| column(data, name) }
-      RperfPush::Values.samples(data).each_with_index.map do |(frames, _weight, _thread, set), at|
+      RperfPush::Values.samples(data).each_with_index.map do |(frames, _weight, thread, set), at|
         names = frames.map { |frame| frame[1] }
         labels = RperfPush::Values.label_sets(data)[set || 0].transform_keys(&:to_sym)
-        Sample.new(*columns.map { |column| column ? column[at] : 0 }, numbers(names, /\bact_(\d+)(?:\z|_of_)/), numbers(names, /(?:\b|_)part_(\d+)_thread_(\d+)\z/),
+        Sample.new(*columns.map { |column| column ? column[at] : 0 }, thread, numbers(names, /\bact_(\d+)(?:\z|_of_)/), numbers(names, /(?:\b|_)part_(\d+)_thread_(\d+)\z/),
                    labels[:act], labels[:"%GVL"] || labels[:gvl_state], names.first)
       end
     end

@@ -23,7 +23,7 @@ module Properties
 
   # For the first second.
   PASSING = [{}, { status: 503 }, { status: 429, retry_after: 1 }, { down: "refuse" }, { lost_request: true }, { delay: 0.8 }].freeze
-  # From the first second on.
+  # From some moment on.
   LASTING = [{ status: 503 }, { status: 504 }, { status: 500 }, { down: "refuse" }, { down: "close" }, { lost_request: true }, { delay: 4 }].freeze
   EVERYTHING = %i[cpu wall alloc contention].freeze
 

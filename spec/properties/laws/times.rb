@@ -22,7 +22,7 @@ module Properties
       def breaches
         return [] if (values & %i[cpu wall]).empty?
 
-        [(total_of_cpu if values.include?(:cpu)), *(each_life if values.include?(:wall)), *distribution, *labels_elsewhere, *labels_missing, *moments].compact
+        [(total_of_cpu if values.include?(:cpu)), *(each_life + each_thread if values.include?(:wall)), *distribution, *labels_elsewhere, *labels_missing, *moments].compact
       end
 
       private
@@ -77,6 +77,15 @@ module Properties
           low = 0 if low < 8 * period
           within("wall time of part #{key[0]}, thread #{key[1]}", seen.sum(:wall) { |sample| sample.lives.include?(key) }, low, high,
                  slack: (2 * period) + chance + life[:delay])
+        end
+      end
+
+      # No thread has more time than the session lasted. Numbers of threads are those of one process.
+      def each_thread
+        return [] unless @lives.take.reach == :root
+
+        seen.samples.group_by(&:thread).map do |thread, samples|
+          within("wall time of the thread with number #{thread}", samples.sum(&:wall), 0, seen.duration_ns, slack: 2 * period)
         end
       end
 
