@@ -14,8 +14,8 @@ module RperfPush
       @path, @pid = order.values_at(:path, :pid)
       @trace = CallTrace.new(**order[:options])
       @trace.costs
-      at_exit { finish }
       start_with_script
+      at_exit { finish }
     end
 
     # What is still to be loaded before the script, by RubyGems and RUBYOPT, is not the program's.

@@ -153,6 +153,14 @@ RSpec.describe "rperf-push run" do
       end
     end
 
+    it "is not seen, as are the files of sessions that are over, where it can do nothing" do
+      %w[inherited session call_session].each do |feature|
+        command = [RbConfig.ruby, "-I", RubyProgram::LIB, "-r", "rperf_push/#{feature}", "-e", "p defined?(RperfPush)"]
+        out, err, status = run_program(command, env: CommandLine.silence)
+        expect([out, err, status.exitstatus]).to eq(["nil\n", "", 0]), feature
+      end
+    end
+
     it "does nothing when profiling is switched off" do
       ended = run_command("ruby", "-e", "p RperfPush.running?", env: { "RPERF_PUSH_ENABLED" => "false" })
       expect(ended.to_a).to eq(["false\n", "", 0])

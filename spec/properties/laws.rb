@@ -32,7 +32,7 @@ module Properties
     def breaches
       return ["no truth was written: #{@outcome.err.lines.last(5).join}"] if @outcome.truth.empty?
 
-      [*harmless, *TracesLeft.new(@plan, @way, @outcome).breaches, *Loss.new(@way, @outcome).breaches, *@outcome.takes.flat_map { |take| of(take) }]
+      [*harmless, *nothing_taken, *TracesLeft.new(@plan, @way, @outcome).breaches, *Loss.new(@way, @outcome).breaches, *@outcome.takes.flat_map { |take| of(take) }]
     end
 
     private
@@ -43,6 +43,17 @@ module Properties
       found = [*times.breaches, *Counts.new(lives).breaches]
       times.scores.each { |value, scores| @scores[value].concat(scores) }
       @outcome.takes.one? ? found : found.map { |breach| "#{take.source}: #{breach}" }
+    end
+
+    ENOUGH_NS = 300_000_000 # CPU time of a program that comes to safepoints for long enough to be found from outside
+    private_constant :ENOUGH_NS
+
+    # Of no profile at all the other laws could say nothing.
+    def nothing_taken
+      root = @outcome.truth.select { |fact| fact[:thread] && fact[:part] == @plan.root.number }
+      return [] unless @way.outside && root.sum { |life| life[:cpu] } > ENOUGH_NS
+
+      @outcome.takes.last.datas.empty? ? ["#{@way.outside} has recorded nothing"] : []
     end
 
     # Exit status, output and errors are those of the program alone.

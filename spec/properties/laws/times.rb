@@ -91,7 +91,9 @@ module Properties
 
       # A session's span is from its start to its stop.
       def moments
-        at = @lives.moments&.map(&:first) or return []
+        return [] if @lives.whole? || !@lives.inner?
+
+        at = @lives.moments&.map(&:first) or return ["its span is that of no session that the program had"]
         from, till = @lives.take.span
         [*("it began #{ms(from - at[0])} after it was asked to, and #{ms(at[1] - from)} before the answer" unless from.between?(at[0], at[1])),
          *("it ended #{ms(till - at[2])} after it was asked to, and #{ms(at[3] - till)} before the answer" unless till.between?(at[2], at[3]))]
