@@ -15,5 +15,11 @@ class FailureList
 
   private
 
-  def row(example) = [example.metadata[:measures] ? "measures" : "strict", example.id, example.full_description]
+  MESSAGE = 600 # characters: a summary has no room for a whole document
+  private_constant :MESSAGE
+
+  def row(example) = [example.metadata[:measures] ? "measures" : "strict", example.id, "#{example.full_description}: #{message(example)}"]
+
+  # In one line, for the summary.
+  def message(example) = example.execution_result.exception.message.scrub("?").split.join(" ")[0, MESSAGE]
 end
