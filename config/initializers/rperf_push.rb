@@ -53,7 +53,7 @@ RperfPush.configure do |config| # rubocop:disable Style/SymbolProc -- to be fill
   # Leaf frames such as [GVL wait] and [GC marking], for viewers without labels; true by default with backend :parca
   # config.vm_state_frames = false
 
-  # The share of one core that the profiler may use in application threads; above it, it samples less often
+  # The share of one core that captures may use in application threads; above it, the profiler samples less often
   # config.overhead_limit = 0.01
 
   # The Unix socket for rperf-push ps, stacks, top, live and attach: :auto is one of this user's own; or a path, or false

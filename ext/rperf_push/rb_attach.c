@@ -127,7 +127,6 @@ static void cut(attach *a)
         a->last_window = rpp_pipeline_window(p);
         rpp_pipeline_set_last(p);
     }
-    rb_rpp_hooks_end_lull(rpp_monotonic_ns());
     rb_rpp_frames_work(NAMES_BUDGET_NS);
     if (!is_past(a->last_window, p) || rpp_pipeline_is_rotating(p)) {
         if (!rb_rpp_rotate(a->outlet, ROTATE_BUDGET_NS)) return;

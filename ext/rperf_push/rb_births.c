@@ -2,7 +2,6 @@
 #include "rb_births.h"
 
 #include "core/base/stats.h"
-#include "rb_lull.h"
 #include "rb_outlets.h"
 
 #define WAITING_MAX 1024u /* further threads are met when they run */
@@ -16,7 +15,7 @@ static struct {
 /* The start of a thread's time, for its birth. Its wait in windows that have already ended is lost. */
 static uint64_t counts_since(uint64_t birth, uint64_t now)
 {
-    if (rb_rpp_capturing.resting) return now;
+    if (!rb_rpp_is_sampling()) return now;
     if (birth < rb_rpp_capturing.began_ns) birth = rb_rpp_capturing.began_ns;
     if (birth >= rb_rpp_capturing.cut_ns) return birth;
     rpp_stats_add(RPP_STAT_time_lost_ns, rb_rpp_capturing.cut_ns - birth);
@@ -40,7 +39,7 @@ void rb_rpp_births_init(void)
 
 void rb_rpp_birth_succeeded(VALUE thread)
 {
-    if (rb_rpp_capturing.resting || waiting.count == WAITING_MAX || !rb_rpp_thread_is_unmet(thread)) return;
+    if (!rb_rpp_is_sampling() || waiting.count == WAITING_MAX || !rb_rpp_thread_is_unmet(thread)) return;
     waiting.threads[waiting.count++] = thread;
 }
 
@@ -53,7 +52,6 @@ rb_rpp_thread *rb_rpp_birth_meet(VALUE thread, uint64_t now)
     if (!t) return NULL;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
     rpp_ledger_asked(&t->ledger, since); /* born ready */
-    rb_rpp_lull_join(t);
     return t;
 }
 

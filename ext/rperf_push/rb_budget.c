@@ -1,4 +1,4 @@
-/* rb_budget.c - keeps the process within its overhead limit. */
+/* rb_budget.c - keeps the captures of the process within its overhead limit. */
 #include "rb_budget.h"
 
 #include <pthread.h>
@@ -7,9 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "core/sampling/budget.h"
-#include "rb_lull.h"
 #include "rb_outlets.h"
-#include "rb_trigger.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* collectors keep the budget, and sessions begin it */
 static rpp_budget budget;
@@ -31,7 +29,6 @@ void rb_rpp_budget_begin(double limit, uint64_t period_ns)
 {
     pthread_mutex_lock(&lock);
     rpp_budget_init(&budget, limit, period_ns, rpp_monotonic_ns(), overhead());
-    rb_rpp_lull_want(false);
     pthread_mutex_unlock(&lock);
     use_period(period_ns);
 }
@@ -39,15 +36,10 @@ void rb_rpp_budget_begin(double limit, uint64_t period_ns)
 void rb_rpp_budget_keep(void)
 {
     pthread_mutex_lock(&lock);
-    uint64_t before = budget.period_ns, now = rpp_monotonic_ns();
-    rpp_overhead spent = overhead();
-    bool lull = rpp_budget_wants_lull(&budget, now, spent.hooks_ns);
-    uint64_t period = rpp_budget_look(&budget, now, spent);
+    uint64_t before = budget.period_ns;
+    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), overhead());
     if (period != before) use_period(period);
-    /* If threads share native ones, no CPU clock says what one of them did in a lull. */
-    rb_rpp_lull_want(lull && !rb_rpp_threads_share_native_ones());
     pthread_mutex_unlock(&lock);
-    if (rb_rpp_lull_is_wanted() != rb_rpp_is_lull()) rb_rpp_trigger();
 }
 
 double rb_rpp_budget_share(void)

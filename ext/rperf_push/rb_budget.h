@@ -1,4 +1,4 @@
-/* rb_budget.h - keeps the process within its overhead limit: sets the sampling period, and asks for lulls.
+/* rb_budget.h - keeps the captures of the process within its overhead limit: sets the sampling period.
  *
  * core/sampling/budget.h decides; rb_overhead.h and rb_hooks.h measure.
  *
@@ -12,7 +12,7 @@
 
 /* The sessions have changed: samples at this period, as long as the limit (a share of one core) allows it. */
 void rb_rpp_budget_begin(double limit, uint64_t period_ns);
-/* Measures, and changes the period or asks for the begin or the end of a lull if necessary. Collectors call it at each tick. */
+/* Measures, and changes the period if necessary. Collectors call it at each tick. */
 void rb_rpp_budget_keep(void);
 /* The share of one core recently used in application threads. */
 double rb_rpp_budget_share(void);

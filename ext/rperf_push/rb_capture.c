@@ -11,7 +11,7 @@
 #include "rb_trigger.h"
 #include "rb_walk.h"
 
-rb_rpp_capture_options rb_rpp_capturing = {.resting = true};
+rb_rpp_capture_options rb_rpp_capturing;
 
 /* The stack being captured. `busy` keeps a handler out that interrupts a capture. */
 static volatile bool busy;

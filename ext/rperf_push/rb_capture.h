@@ -16,14 +16,20 @@
 #include "rb_threads.h"
 
 typedef struct rb_rpp_capture_options {
+    _Atomic bool sampling; /* an outlet is on; else ledgers do not advance */
     bool lines;
-    bool resting;      /* no outlet is on: ledgers do not advance */
     uint64_t began_ns; /* start of sampling */
     uint64_t cut_ns;   /* older time is in no open window, or not for all outlets */
 } rb_rpp_capture_options;
 
 /* Shared by all outlets. */
 extern rb_rpp_capture_options rb_rpp_capturing;
+
+/* Any thread, any context. */
+static inline bool rb_rpp_is_sampling(void)
+{
+    return atomic_load_explicit(&rb_rpp_capturing.sampling, memory_order_acquire);
+}
 
 /* True during a capture; a handler that interrupts it must not capture. */
 bool rb_rpp_capture_is_busy(void);

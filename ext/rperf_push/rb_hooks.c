@@ -9,7 +9,6 @@
 #include "rb_call_states.h"
 #include "rb_heap.h"
 #include "rb_labels.h"
-#include "rb_lull.h"
 #include "rb_outlets.h"
 #include "rb_push.h"
 #include "rb_rotation.h"
@@ -25,8 +24,7 @@
 #define FIRST_TURN        UINT64_C(2)
 #define READ_EVENT_NS     (20 * RPP_NS_PER_US) /* a CPU clock takes 0.5 to 1 to read, as it is a system call */
 
-static _Atomic bool following; /* hooks create a record for each new thread */
-static _Atomic bool sampling;
+static _Atomic bool following;             /* hooks create a record for each new thread */
 static _Atomic(rb_rpp_thread *) running;   /* the one that holds the GVL */
 static _Atomic bool ran;                   /* some thread ran since a collector last asked */
 static _Atomic uint64_t turn = FIRST_TURN; /* a number for each time that a thread got the GVL */
@@ -51,17 +49,6 @@ bool rb_rpp_hooks_are_following(void)
 void rb_rpp_hooks_follow(bool it)
 {
     atomic_store(&following, it);
-}
-
-bool rb_rpp_is_sampling(void)
-{
-    return atomic_load_explicit(&sampling, memory_order_acquire);
-}
-
-/* True if time goes into the profile, whether hooks see it or not. */
-static bool is_profiling(void)
-{
-    return rb_rpp_is_sampling() || rb_rpp_is_lull();
 }
 
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran)
@@ -177,13 +164,6 @@ static void measure_end(uint64_t began)
     rpp_stats_add(RPP_STAT_overhead_hooks_ns, all);
 }
 
-/* A lull ends in a job, which needs a running thread; the collector may have stopped asking for one. */
-static void call_for_end_of_lull(void)
-{
-    atomic_store_explicit(&ran, true, memory_order_relaxed);
-    stir();
-}
-
 /* A thread's last events may come after its Thread object is freed, because another Ractor can collect it. So the thread that
  * stops is the one that runs on this native thread. With shared native threads, the VM may not have reported which one that is. */
 static rb_rpp_thread *stopping(VALUE thread)
@@ -230,23 +210,11 @@ static void on_exited(VALUE thread)
     atomic_store(&t->ended, true);
 }
 
-/* While nothing is sampled, hooks follow only births and ends of threads. */
-static void on_event_unsampled(rb_event_flag_t event, VALUE thread)
+/* While nothing is sampled, hooks follow only these. */
+static void on_birth_or_end(rb_event_flag_t event, VALUE thread)
 {
-    if (!rb_rpp_is_lull()) return;
-    if (event == RUBY_INTERNAL_THREAD_EVENT_READY && own) rb_rpp_birth_succeeded(thread);
-    if (event == RUBY_INTERNAL_THREAD_EVENT_RESUMED && !rb_rpp_lull_is_wanted()) call_for_end_of_lull();
-}
-
-static void on_rare_event(rb_event_flag_t event, VALUE thread)
-{
-    if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) {
-        on_started(thread, rpp_monotonic_ns());
-    } else if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) {
-        on_exited(thread);
-    } else {
-        on_event_unsampled(event, thread);
-    }
+    if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) on_started(thread, rpp_monotonic_ns());
+    if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) on_exited(thread);
 }
 
 static inline void on_sampled_event(rb_event_flag_t event, VALUE thread)
@@ -255,7 +223,7 @@ static inline void on_sampled_event(rb_event_flag_t event, VALUE thread)
     case RUBY_INTERNAL_THREAD_EVENT_READY: on_ready(thread); break;
     case RUBY_INTERNAL_THREAD_EVENT_RESUMED: on_running(thread); break;
     case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: on_stopping(thread); break;
-    default: on_rare_event(event, thread);
+    default: on_birth_or_end(event, thread);
     }
 }
 
@@ -286,7 +254,7 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
     }
     if (RB_UNLIKELY(rb_rpp_call_states_are_on())) on_traced_event(event, data->thread);
     if (!rb_rpp_is_sampling()) {
-        on_rare_event(event, data->thread);
+        on_birth_or_end(event, data->thread);
     } else if (is_measured()) {
         on_measured_event(event, data->thread);
     } else {
@@ -337,7 +305,7 @@ static void on_thread_end(rb_rpp_thread *t)
 {
     rb_rpp_timer_stop(t);
     uint64_t now = rpp_monotonic_ns();
-    if (is_profiling()) {
+    if (rb_rpp_is_sampling()) {
         rb_rpp_settle_if_late(t);
         rb_rpp_settle_at_end(t, now);
         atomic_store_explicit(&running, NULL, memory_order_relaxed);
@@ -357,7 +325,7 @@ static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mi
         return;
     } else if (event == RUBY_EVENT_THREAD_END) {
         on_thread_end(t);
-    } else if (is_profiling()) {
+    } else if (rb_rpp_is_sampling()) {
         rb_rpp_labels_follow_fiber();
     }
 }
@@ -443,28 +411,14 @@ void rb_rpp_hooks_leave_vm(void)
 static void set_listening(bool on, rb_rpp_thread *current)
 {
     atomic_store(&running, current);
-    atomic_store_explicit(&sampling, on, memory_order_release);
+    atomic_store_explicit(&rb_rpp_capturing.sampling, on, memory_order_release);
     if (!on) return;
     own = current;
     atomic_store(&ran, true);
-    /* Last, because no tick follows one that comes while hooks are silent. */
+    /* Last, because no tick follows one that comes before hooks follow events. */
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         if (t->in_ruby && !t->ended) rb_rpp_timer_start_when_it_runs(t);
     }
-}
-
-void rb_rpp_hooks_begin_lull(uint64_t now)
-{
-    set_listening(false, NULL);
-    rb_rpp_lull_begin(now);
-}
-
-void rb_rpp_hooks_end_lull(uint64_t now)
-{
-    if (!rb_rpp_is_lull()) return;
-    rb_rpp_thread *current = rb_rpp_thread_of(rb_thread_current());
-    rb_rpp_lull_end(current, now);
-    set_listening(true, current);
 }
 
 void rb_rpp_sampling_begin(uint64_t now)
@@ -477,7 +431,6 @@ void rb_rpp_sampling_begin(uint64_t now)
         atomic_store(&t->resumed_ns, now);
     }
     measuring_ns = rpp_monotonic_reading_ns();
-    rb_rpp_capturing.resting = false;
     rb_rpp_capturing.began_ns = rb_rpp_capturing.cut_ns = now;
     set_listening(true, current);
 }
@@ -486,7 +439,6 @@ void rb_rpp_sampling_end(void)
 {
     rb_rpp_births_forget();
     set_listening(false, NULL);
-    rb_rpp_capturing.resting = true;
 }
 
 void rb_rpp_hooks_forget_after_fork(void)

@@ -8,8 +8,8 @@
  *   Hooks read clocks, write records and the sample buffer, and walk stacks. They do not allocate Ruby objects, do not call
  *   malloc except for a new thread's record, do not raise, and take no lock except the trigger's (rb_trigger.h). They are
  *   installed once per process image, with the first sampling, and stay, because the VM's lock over its hooks is not safe in a
- *   forked child. While nothing is sampled, or in a lull (rb_lull.h), they only follow births and ends of threads. With no session
- *   and no trace they follow nothing and keep nothing: an event costs a load and a branch.
+ *   forked child. While nothing is sampled, they only follow births and ends of threads. With no session and no trace they follow
+ *   nothing and keep nothing: an event costs a load and a branch.
  *
  * Threads    hooks run on application threads, READY without the GVL; the functions as noted.
  * Ownership  records belong to rb_threads.
@@ -31,16 +31,10 @@ void rb_rpp_hooks_leave_vm(void);
 /* Sets how closely hooks follow CPU time: every reading of a CPU clock is a system call and counts against the budget. */
 void rb_rpp_hooks_set_pace(uint64_t period_ns);
 
-/* True if an outlet is on and there is no lull. Any thread, any context. */
-bool rb_rpp_is_sampling(void);
 /* All ledgers advance from now on. Under the GVL. */
 void rb_rpp_sampling_begin(uint64_t now_ns);
 /* The ledgers stop; settle them first. Under the GVL. */
 void rb_rpp_sampling_end(void);
-/* A lull begins: hooks are silent (rb_lull.h). Under the GVL. */
-void rb_rpp_hooks_begin_lull(uint64_t now_ns);
-/* Does nothing if there is no lull. Under the GVL. */
-void rb_rpp_hooks_end_lull(uint64_t now_ns);
 void rb_rpp_hooks_forget_after_fork(void);
 
 /* The thread that holds the GVL, or NULL. *any_ran, unless NULL: a thread ran since the last call. Called by collectors. */

@@ -46,7 +46,7 @@ static void put_state(rb_rpp_seen_thread *s, rb_rpp_thread *t, uint64_t now)
     s->seq = t->seq;
     s->tid = t->tid;
     s->labels = rpp_label_set_retain(t->ledger.labels);
-    if (!rb_rpp_is_sampling()) return; /* paused, or in a lull: no hook ran */
+    if (!rb_rpp_is_sampling()) return; /* paused: no hook ran */
     if (s->holds_gvl) {
         since = atomic_load(&t->resumed_ns);
     } else if (ready) {

@@ -18,7 +18,7 @@ _Atomic uint32_t rb_rpp_boundaries;
 /* In a capture and a section. */
 static bool push_all(rb_rpp_thread *t, uint64_t boundary)
 {
-    if (!rb_rpp_capturing.resting && rpp_ledger_bounded(&t->ledger, boundary) == RPP_DUE_CAPTURE) {
+    if (rb_rpp_is_sampling() && rpp_ledger_bounded(&t->ledger, boundary) == RPP_DUE_CAPTURE) {
         const rpp_location *stack;
         uint32_t depth = rb_rpp_capture_stack(t, &stack);
         if (depth) {

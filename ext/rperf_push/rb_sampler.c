@@ -13,7 +13,6 @@
 #include "rb_frames.h"
 #include "rb_hooks.h"
 #include "rb_labels.h"
-#include "rb_lull.h"
 #include "rb_outlets.h"
 #include "rb_overhead.h"
 #include "rb_push.h"
@@ -48,36 +47,6 @@ static unsigned count_on(void)
     unsigned count = 0;
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) count += rb_rpp_outlet_is_on(outlet);
     return count;
-}
-
-static bool any_is_rotating(void)
-{
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (pipeline && rpp_pipeline_is_rotating(pipeline)) return true;
-    }
-    return false;
-}
-
-/* Call it before reading or setting the clocks of all threads. */
-static void end_lull(void)
-{
-    rb_rpp_hooks_end_lull(rpp_monotonic_ns());
-}
-
-static void begin_or_end_lull(void)
-{
-    if (!rb_rpp_lull_is_wanted()) {
-        end_lull();
-    } else if (!rb_rpp_is_lull() && count_on() && !any_is_rotating()) {
-        rb_rpp_hooks_begin_lull(rpp_monotonic_ns());
-    }
-}
-
-static bool rotate(rb_rpp_outlet outlet)
-{
-    end_lull();
-    return rb_rpp_rotate(outlet, JOB_BUDGET_NS);
 }
 
 /* The job runs in another Ractor. Collectors ask again until their work is done; for a restart and a request nobody asks again, so
@@ -139,10 +108,9 @@ static void job(void *unused)
     if (is_profiled) t->in_job = true;
     if (is_profiled && (ticks_were_lost || ticks.count)) rb_rpp_engine_look(t, &ticks, rpp_monotonic_ns());
     for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (work[outlet] & RPP_WORK_ROTATE) rotate(outlet);
+        if (work[outlet] & RPP_WORK_ROTATE) rb_rpp_rotate(outlet, JOB_BUDGET_NS);
     }
     if (all_work & RPP_WORK_FRAMES) work_on_frames();
-    begin_or_end_lull();
     rb_rpp_allocs_follow();
     if (is_profiled) take_what_is_owed(t);
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
@@ -161,7 +129,7 @@ static unsigned activity(void *unused)
     rb_rpp_budget_keep();
     bool any_ran;
     const rb_rpp_thread *t = rb_rpp_running_thread(&any_ran);
-    unsigned bits = any_ran || rb_rpp_lull_is_wanted() ? RPP_ACTIVITY_RAN : 0;
+    unsigned bits = any_ran ? RPP_ACTIVITY_RAN : 0;
     return t && rb_rpp_engine_is_overdue(t) ? bits | RPP_ACTIVITY_OVERDUE : bits;
 }
 
@@ -261,14 +229,12 @@ void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
 {
     if (rb_rpp_outlet_is_on(outlet)) return;
     rb_rpp_sampler_follow_threads();
-    end_lull();
     resume_at(outlet, rpp_monotonic_ns());
 }
 
 void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
 {
     if (!rb_rpp_outlet_is_on(outlet)) return;
-    end_lull();
     rb_rpp_settle_all(rpp_monotonic_ns());
     rb_rpp_allocs_pause(outlet);
     if (count_on() == 1) rb_rpp_sampling_end();
@@ -283,7 +249,6 @@ void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *o
                                             heap};
     if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* another thread is stopping it */
     if (!paused) rb_rpp_sampler_follow_threads(); /* again, if all other sessions have ended since it was prepared */
-    end_lull();
     bool first = !rb_rpp_outlets_any();
     if (count_on()) rb_rpp_settle_all(rpp_monotonic_ns());
     wanted[outlet] = *options;
@@ -335,7 +300,7 @@ bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
     rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
     if (!pipeline) return false;
     uint32_t window = rpp_pipeline_window(pipeline); /* open: a rotation in progress settles the one before it */
-    while (!rotate(outlet) || !is_settled_since(pipeline, window)) {
+    while (!rb_rpp_rotate(outlet, JOB_BUDGET_NS) || !is_settled_since(pipeline, window)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
         if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
@@ -375,7 +340,6 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
     rb_rpp_budget_forget_after_fork();
     rb_rpp_trigger_forget_after_fork();
     rb_rpp_hooks_forget_after_fork();
-    rb_rpp_lull_forget_after_fork();
     rb_rpp_allocs_forget_after_fork();
     rb_rpp_outlets_forget_after_fork();
     rb_rpp_capture_forget_after_fork();

@@ -60,7 +60,6 @@ static bool ends_window(sibling *s)
     rpp_pipeline *p = rb_rpp_recorder_pipeline(s->lent.recorder);
     if (!s->rotating) s->window = rpp_pipeline_window(p);
     s->rotating = true;
-    rb_rpp_hooks_end_lull(rpp_monotonic_ns());
     if (rpp_pipeline_window(p) > s->window) return true;
     return rb_rpp_rotate(s->lent.outlet, ROTATE_BUDGET_NS) && rpp_pipeline_window(p) > s->window;
 }

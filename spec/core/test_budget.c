@@ -1,8 +1,9 @@
 /* test_budget.c - the period follows what sampling costs. */
-#include "base/status.h"
+#include "base/log.h"
 #include "sampling/budget.h"
 
-#include "base/clock.h"
+#include <string.h>
+
 #include "test.h"
 
 #define PERIOD UINT64_C(10000000)
@@ -62,70 +63,44 @@ TEST(never_stretches_beyond_the_longest_period)
     CHECK_INT(rpp_budget_look(&budget, 1000000000, captures(900000000)), RPP_BUDGET_MAX_PERIOD_NS);
 }
 
-TEST(leaves_captures_a_quarter_when_hooks_take_all)
+static unsigned lines;
+
+static void count_line(rpp_log_level level, const char *line, void *context)
+{
+    (void)level, (void)context;
+    if (strstr(line, "overhead_limit (1.0 %)")) lines++;
+}
+
+/* Hooks take a share of a core for some seconds. Returns how many lines say so. */
+static unsigned lines_about_hooks(rpp_budget *budget, uint64_t *now, uint64_t *hooks, double share, int seconds)
+{
+    lines = 0;
+    rpp_log_set_sink(count_line, NULL);
+    for (int i = 0; i < 2 * seconds; i++) {
+        *now += RPP_BUDGET_LOOK_NS;
+        *hooks += (uint64_t)(share * (double)RPP_BUDGET_LOOK_NS);
+        CHECK_INT(rpp_budget_look(budget, *now, (rpp_overhead){.hooks_ns = *hooks}), PERIOD);
+    }
+    rpp_log_set_sink(NULL, NULL);
+    return lines;
+}
+
+TEST(hooks_above_the_limit_are_told_once_and_stretch_nothing)
 {
     rpp_budget budget = begun(0.01);
-    CHECK_INT(rpp_budget_look(&budget, 1000000000, ((rpp_overhead){.captures_ns = 2500000, .hooks_ns = 50000000})),
+    uint64_t now = 0, hooks = 0;
+    CHECK_INT(lines_about_hooks(&budget, &now, &hooks, 0.009, 60), 0);
+    CHECK_INT(lines_about_hooks(&budget, &now, &hooks, 0.02, 9), 0); /* for a while that is nothing to tell */
+    CHECK_INT(lines_about_hooks(&budget, &now, &hooks, 0.002, 5), 0);
+    CHECK_INT(lines_about_hooks(&budget, &now, &hooks, 0.02, 60), 1);
+    CHECK(budget.share > 0.0199 && budget.share < 0.0201);
+}
+
+TEST(captures_have_the_limit_for_themselves)
+{
+    rpp_budget budget = begun(0.01);
+    CHECK_INT(rpp_budget_look(&budget, 1000000000, ((rpp_overhead){.captures_ns = 10000000, .hooks_ns = 50000000})),
               PERIOD);
-    CHECK(budget.share > 0.05);
-}
-
-/* A program whose hooks take a share of one core while they listen, looked at every 50 ms. */
-static double share_of_hooks(rpp_budget *budget, double while_listening, int seconds, int *lulls)
-{
-    double hooks = 0;
-    bool lull = false;
-    for (int i = 0; i < seconds * 20; i++) {
-        if (!lull) hooks += while_listening * 50e6;
-        uint64_t now = (uint64_t)(i + 1) * 50000000;
-        bool before = lull;
-        lull = rpp_budget_wants_lull(budget, now, (uint64_t)hooks);
-        *lulls += lull && !before;
-        rpp_budget_look(budget, now, (rpp_overhead){.hooks_ns = (uint64_t)hooks});
-    }
-    return hooks / (seconds * 1e9);
-}
-
-TEST(hooks_are_never_silenced_within_their_part_of_the_limit)
-{
-    rpp_budget budget = begun(0.01);
-    int lulls = 0;
-    share_of_hooks(&budget, 0.0074, 60, &lulls);
-    CHECK_INT(lulls, 0);
-}
-
-TEST(hooks_keep_to_their_part_of_the_limit_by_lulls)
-{
-    static const double storms[] = {0.009, 0.025, 0.11, 0.4};
-    for (size_t i = 0; i < sizeof storms / sizeof *storms; i++) {
-        rpp_budget budget = begun(0.01);
-        int lulls = 0;
-        double share = share_of_hooks(&budget, storms[i], 60, &lulls);
-        CHECK(share > 0.006 && share < 0.0078);
-        CHECK(lulls > 5);
-        CHECK(budget.share < 0.013);
-    }
-}
-
-TEST(a_lull_never_lasts_longer_than_the_longest)
-{
-    rpp_budget budget = begun(0.0001);
-    CHECK(rpp_budget_wants_lull(&budget, 50000000, 50000000)); /* would take 667 s to pay off */
-    CHECK(rpp_budget_wants_lull(&budget, 50000000 + RPP_BUDGET_MAX_LULL_NS - 1000000, 50000000));
-    CHECK(!rpp_budget_wants_lull(&budget, 50000000 + RPP_BUDGET_MAX_LULL_NS + 1000000, 50000000));
-}
-
-TEST(credit_is_not_saved_up)
-{
-    rpp_budget budget = begun(0.01);
-    CHECK(!rpp_budget_wants_lull(&budget, UINT64_C(3600000000000), 0));
-    CHECK(rpp_budget_wants_lull(&budget, UINT64_C(3600050000000), 5000000));
-}
-
-/* A collector may look before the session has begun. */
-TEST(a_budget_that_has_not_begun_wants_no_lull)
-{
-    rpp_budget none = {.limit = 0};
-    CHECK(!rpp_budget_wants_lull(&none, RPP_NS_PER_S, RPP_NS_PER_S));
-    CHECK(!rpp_budget_wants_lull(&none, 2 * RPP_NS_PER_S, RPP_NS_PER_S));
+    CHECK_INT(rpp_budget_look(&budget, 2000000000, ((rpp_overhead){.captures_ns = 30000000, .hooks_ns = 100000000})),
+              2 * PERIOD);
 }

@@ -170,18 +170,13 @@ TEST(readings_between_findings_change_nothing)
     rpp_ledger_got(&ledger, START + 9000, true);
     check_found(8, (rpp_time){400, START + 9200}, 400, START + 9200, 2); /* 300 of 1200 */
     cpu_ns = 450;
-    rpp_ledger_bounded(&ledger, START + 9500); /* halves what is remembered */
+    rpp_ledger_bounded(&ledger, START + 9500);
     check_found(4, (rpp_time){525, START + 9700}, 525, START + 9700, 1);
 }
 
-TEST(findings_after_a_silence_know_nothing_of_the_time_before)
+TEST(findings_after_a_pause_know_nothing_of_the_time_before)
 {
     start_running();
-    rpp_ledger_looked_at(&ledger, START + 5000);
-    rpp_ledger_silence_begins(&ledger, START + 5000);
-    cpu_ns = 700;
-    rpp_ledger_silence_ends(&ledger, true, START + 6000);
-    check_found(3, (rpp_time){800, START + 6100}, 800, START + 6100, 3);
     rpp_ledger_looked_at(&ledger, START + 8000);
     rpp_ledger_resumed(&ledger, true, START + 9000);
     check_found(3, (rpp_time){900, START + 9100}, 900, START + 9100, 3);
@@ -295,54 +290,18 @@ TEST(a_change_of_labels_is_a_pointer)
     rpp_label_set_release(set); /* the last one, says the leak checker */
 }
 
-TEST(who_was_not_heard_to_ask_has_waited_since)
+TEST(a_thread_that_asked_before_sampling_began_has_waited_since)
 {
     open_ledger();
-    rpp_ledger_silence_begins(&ledger, START + 100);
-    rpp_ledger_silence_ends(&ledger, false, START + 5000);
+    rpp_ledger_resumed(&ledger, false, START + 5000);
     rpp_ledger_got(&ledger, START + 9000, true);
-    check_due(RPP_STATE_BLOCKED, 0, 5000); /* its clock stood still: it did what it did before */
+    check_due(RPP_STATE_BLOCKED, 0, 0);
     check_due(RPP_STATE_WAITING, 0, 4000);
     rpp_ledger_sum_up_due(&ledger);
     rpp_ledger_released(&ledger, START + 9000);
-    rpp_ledger_asked(&ledger, START + 9001); /* from now on it is heard */
+    rpp_ledger_asked(&ledger, START + 9001);
     rpp_ledger_got(&ledger, START + 12000, true);
     check_due(RPP_STATE_WAITING, 0, 2999);
-}
-
-/* 100 running, 20 marking, 30 sweeping, 250 blocked, 600 waiting; 60 % of the CPU time on the GVL. */
-TEST(what_nobody_saw_is_shared_out_as_the_time_before)
-{
-    start_running();
-    cpu_ns = 100;
-    rpp_ledger_gc_entered(&ledger, RPP_STATE_GC_MARKING, START + 100);
-    cpu_ns = 120;
-    rpp_ledger_gc_entered(&ledger, RPP_STATE_GC_SWEEPING, START + 120);
-    cpu_ns = 150;
-    rpp_ledger_gc_left(&ledger, START + 150);
-    rpp_ledger_released(&ledger, START + 150);
-    rpp_ledger_asked(&ledger, START + 400);
-    cpu_ns = 250;
-    rpp_ledger_got(&ledger, START + 1000, true);
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        rpp_sample sample;
-        rpp_ledger_take_sum(&ledger, state, &sample);
-    }
-    rpp_ledger_silence_begins(&ledger, START + 1000);
-    cpu_ns += 2500;
-    rpp_ledger_silence_ends(&ledger, true, START + 11000);
-    check_sum(RPP_STATE_RUNNING, 1000, 0);
-    check_sum(RPP_STATE_GC_MARKING, 200, 200);
-    check_sum(RPP_STATE_GC_SWEEPING, 300, 300);
-    check_sum(RPP_STATE_BLOCKED, 1000, 2500);
-    check_sum(RPP_STATE_WAITING, 0, 6000);
-}
-
-TEST(nothing_ticks_in_a_silence)
-{
-    start_running();
-    rpp_ledger_silence_begins(&ledger, START);
-    CHECK_INT(rpp_ledger_drawn(&ledger, 1, START + 100), RPP_DUE_NOTHING);
 }
 
 TEST(a_thread_at_its_end_has_all_its_time_in_the_sums)
@@ -355,12 +314,6 @@ TEST(a_thread_at_its_end_has_all_its_time_in_the_sums)
     open_ledger();
     rpp_ledger_ended(&ledger, START + 5000);
     check_sum(RPP_STATE_BLOCKED, 0, 5000);
-    start_running();
-    rpp_ledger_silence_begins(&ledger, START);
-    cpu_ns = 4000;
-    rpp_ledger_ended(&ledger, START + 5000);
-    check_sum(RPP_STATE_RUNNING, 4000, 0);
-    check_sum(RPP_STATE_WAITING, 0, 1000); /* it never blocked, that somebody heard of */
 }
 
 TEST(what_passes_in_a_pause_does_not_count)

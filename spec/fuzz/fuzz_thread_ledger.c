@@ -19,8 +19,7 @@ static struct {
     size_t count;
     rpp_state doing;
     unsigned event; /* the one under way */
-    uint64_t at_ns, asked_ns, unheard_ns;
-    bool silent, unseen; /* since some silence, states are guessed: only sums are known */
+    uint64_t at_ns, asked_ns;
     uint64_t cpu_ns, first_cpu_ns;
     rpp_time exact[RPP_STATE_COUNT], drawn[RPP_STATE_COUNT], sums[RPP_STATE_COUNT]; /* what was taken, for good */
     rpp_time due[RPP_STATE_COUNT];                                                  /* what the last verb made due */
@@ -104,11 +103,11 @@ static void check_sums(void)
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         wall += wall_of(state);
         cpu += cpu_of(state);
-        if (!plain.unseen && !plain.silent) FUZZ_CHECK(wall_of(state) == sum_of(state));
+        FUZZ_CHECK(wall_of(state) == sum_of(state));
     }
     FUZZ_CHECK(wall == ledger.clocks.wall_mark_ns - START);
     FUZZ_CHECK(cpu == ledger.clocks.cpu_mark_ns - plain.first_cpu_ns);
-    if (!plain.silent) FUZZ_CHECK(ledger.clocks.wall_mark_ns == plain.at_ns);
+    FUZZ_CHECK(ledger.clocks.wall_mark_ns == plain.at_ns);
 }
 
 /* --- what is due --- */
@@ -120,7 +119,7 @@ static bool is_gc(rpp_state state)
 
 static void check_end_of_event(const rpp_state states[2])
 {
-    for (int i = 0; i < 2 && !plain.unseen; i++) {
+    for (int i = 0; i < 2; i++) {
         uint64_t own = open_of(states[i], plain.event);
         rpp_time due = ledger.account.due[states[i]].exact;
         if (own >= PERIOD_NS || due.cpu_ns >= PERIOD_NS || plain.cut[states[i]] || plain.left_ns[states[i]]) {
@@ -141,7 +140,7 @@ static const rpp_state IN_GC[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
 /* A mark in every period of a line. Where states are guessed nothing is marked, and what nobody took is marked anew. */
 static void check_marks(void)
 {
-    for (rpp_state state = RPP_STATE_BLOCKED; state < RPP_STATE_COUNT && !plain.unseen; state++) {
+    for (rpp_state state = RPP_STATE_BLOCKED; state < RPP_STATE_COUNT; state++) {
         uint64_t drawn = plain.drawn[state].wall_ns, line = plain.short_wall_ns[state];
         FUZZ_CHECK(drawn % PERIOD_NS == 0);
         FUZZ_CHECK(drawn <= line + PERIOD_NS && line <= drawn + PERIOD_NS);
@@ -172,7 +171,7 @@ static void take_due(unsigned how, bool is_cut)
         plain.exact[state].wall_ns += sample.wall_ns;
         rpp_label_set_release(sample.labels);
     }
-    if (!how) rpp_ledger_silence_ends(&ledger, false, 0); /* there is none: the next verb, whichever it is */
+    if (!how) rpp_account_give_up_due(&ledger.account); /* there is none: the next verb, whichever it is */
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++)
         plain.cut[state] |= ledger.account.waits_kept[state] > 0;
     for (size_t i = 0; i < plain.count && how > 1 && is_cut; i++) {
@@ -199,8 +198,6 @@ static void take_sums(unsigned how)
 
 static void got(uint64_t now_ns)
 {
-    if (plain.doing == RPP_STATE_BLOCKED && plain.unheard_ns && !plain.asked_ns) plain.asked_ns = plain.unheard_ns;
-    plain.unheard_ns = 0;
     bool ends = plain.doing == RPP_STATE_BLOCKED;
     pass(now_ns);
     rpp_ledger_got(&ledger, now_ns, true);
@@ -213,7 +210,6 @@ static void got(uint64_t now_ns)
 static void released(uint64_t now_ns)
 {
     bool ends = is_gc(plain.doing);
-    plain.unheard_ns = 0;
     pass(now_ns);
     rpp_ledger_released(&ledger, now_ns);
     if (ends) check_end_of_event(IN_GC);
@@ -253,7 +249,7 @@ static void bounded(uint64_t now_ns)
 {
     pass(now_ns);
     rpp_ledger_bounded(&ledger, now_ns);
-    for (rpp_state state = RPP_STATE_BLOCKED; state < RPP_STATE_COUNT && !plain.unseen; state++) {
+    for (rpp_state state = RPP_STATE_BLOCKED; state < RPP_STATE_COUNT; state++) {
         FUZZ_CHECK(ledger.account.due[state].exact.wall_ns ==
                    (plain.event ? open_of(state, plain.event) : plain.left_ns[state]));
         plain.cut[state] |= !rpp_time_is_none(ledger.account.due[state].exact);
@@ -261,28 +257,9 @@ static void bounded(uint64_t now_ns)
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) FUZZ_CHECK(!ledger.account.event[state].wall_ns);
 }
 
-static void silence(bool runs, uint64_t now_ns)
-{
-    if (plain.cpu_ns > ledger.clocks.cpu_mark_ns) pass(now_ns);
-    rpp_ledger_silence_begins(&ledger, now_ns);
-    plain.silent = true;
-    check_sums();
-    plain.cpu_ns += now_ns % 3 * 100;
-    bool same = plain.cpu_ns <= ledger.clocks.cpu_mark_ns && runs == (plain.doing != RPP_STATE_BLOCKED);
-    uint64_t end_ns = now_ns + now_ns % 7 * 200;
-    rpp_ledger_silence_ends(&ledger, runs, end_ns);
-    plain.silent = false;
-    plain.unseen |= !same || is_gc(plain.doing);
-    plain.unheard_ns = runs ? 0 : end_ns;
-    plain.doing = runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED;
-    if (runs) plain.event = 0;
-    if (plain.unseen) plain.at_ns = ledger.clocks.wall_mark_ns;
-    if (plain.unseen) plain.asked_ns = ledger.asked_ns;
-}
-
 static void act(uint8_t what, uint8_t how, uint64_t now_ns)
 {
-    switch (what % 10) {
+    switch (what % 9) {
     case 0: got(now_ns); break;
     case 1: released(now_ns); break;
     case 2:
@@ -293,16 +270,15 @@ static void act(uint8_t what, uint8_t how, uint64_t now_ns)
     case 4: gc_left(now_ns); break;
     case 5: drawn(1 + how, now_ns); break;
     case 6: bounded(now_ns); break;
-    case 7: silence(how & 8, now_ns); break;
-    case 8: take_sums(how); return;
-    case 9:
+    case 7: take_sums(how); return;
+    case 8:
         if (plain.doing == RPP_STATE_RUNNING) pass(now_ns);
         if (plain.doing == RPP_STATE_RUNNING) rpp_ledger_drawn(&ledger, 1, now_ns);
         break;
     }
     check_sums();
     note_draws();
-    take_due(how % 4, what % 10 == 6 && plain.event);
+    take_due(how % 4, what % 9 == 6 && plain.event);
     check_sums();
 }
 

@@ -45,7 +45,6 @@
     X(label_sets_in_window, "gauge: distinct label sets in the last sealed window")                                    \
     X(overhead_ns, "time spent in our handler, hooks and jobs on application threads")                                 \
     X(overhead_hooks_ns, "of that, hooks at changes of threads and in the GC, which no sampling period can change")    \
-    X(lull_ns, "time in which hooks were silent to keep to the budget; shared out as the time before")                 \
     X(period_ns, "gauge: the sampling period in force, stretched when over budget")                                    \
     X(least_period_ns, "gauge: the shortest period that the engine can keep: signal: the kernel's tick; safepoint: 0") \
     X(kernel_tick_ns, "gauge: how often the kernel looks at timers; engine signal captures at these ticks")            \

@@ -322,7 +322,7 @@ static void add_stand_ins(rpp_profile *profile, const rpp_sharing *how)
 {
     rpp_stand_in wanted;
     size_t cursor = 0;
-    rpp_shares_look(&profile->shares, profile->rows, profile->row_count, how);
+    rpp_shares_look(&profile->shares, profile->rows, profile->row_count);
     while (rpp_shares_next_stand_in(&profile->shares, how, &cursor, &wanted)) {
         rpp_row *row = stand_in_for(profile, &wanted);
         if (row) note_draws(row, &(rpp_sample){.wall_drawn_ns = wanted.of_wall, .cpu_drawn_ns = wanted.of_cpu});

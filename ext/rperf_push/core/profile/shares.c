@@ -5,11 +5,6 @@
 
 #include "base/alloc.h"
 
-/* Chance does not explain a larger ratio of sum and draws. Then the draws were not random, and count only up to this ratio. */
-#define FURTHEST   5u
-/* Draws are worth at most so many times their weight, so that the first after a lull do not get all of it. */
-#define MOST_WORTH 20u
-
 #define RAN RPP_STATE_COUNT /* the line of wall time that was CPU time */
 
 void rpp_shares_destroy(rpp_shares *shares)
@@ -78,25 +73,18 @@ uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t w
     return scale(total, before + part, whole) - scale(total, before, whole);
 }
 
-static uint64_t worth_of(uint64_t drawn, int64_t rest, const rpp_sharing *how)
-{
-    uint64_t chance = RPP_SHARES_OWN * how->period_ns;
-    if (rest <= (int64_t)chance) return drawn;
-    uint64_t most = MOST_WORTH * chance, counts = (uint64_t)rest < most ? (uint64_t)rest : most;
-    return scale_unbounded(drawn, counts, chance);
-}
-
-/* No later window pays back what is overdrawn. */
+/* Chance does not explain a rest of so many periods: ticks are missing, and the draws stand for all. But no later window pays back what
+ * is overdrawn. */
 static uint64_t give_few(int64_t rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
-    uint64_t worth = worth_of(drawn, rest, how);
-    int64_t most = rest + (int64_t)sum + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
+    int64_t has = rest + (int64_t)sum, most = has + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
+    if (drawn && rest >= (int64_t)(RPP_SHARES_OWN * how->period_ns)) return (uint64_t)has;
     if (most <= 0) return 0;
-    return worth < (uint64_t)most ? worth : (uint64_t)most;
+    return drawn < (uint64_t)most ? drawn : (uint64_t)most;
 }
 
 /* The time that a pool gives to its draws. One of many periods gives its own sum: the rest is that of pools of few, which may do other
- * things. In a lull nothing is drawn, so draws may get many times their weight. */
+ * things. */
 static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
     int64_t has = *rest + (int64_t)sum;
@@ -106,7 +94,7 @@ static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp
     } else if (sum < RPP_SHARES_OWN * how->period_ns) {
         gives = give_few(*rest, sum, drawn, how);
     } else {
-        gives = sum > drawn / FURTHEST ? sum : drawn / FURTHEST;
+        gives = sum;
     }
     *rest = has - (int64_t)gives;
     return gives;
@@ -214,27 +202,7 @@ static bool is_nobody(const rpp_thread_sums *thread, const rpp_sharing *how)
     return !thread->last_row && wall_ns < RPP_SHARES_LITTLE * how->period_ns;
 }
 
-/* If no draw can stand for half of nobody's time, draws were missing, as in a lull. */
-static void look_for_missing_draws(rpp_shares *shares, const rpp_sharing *how)
-{
-    uint64_t nobodys[RPP_STATE_COUNT] = {0}, over[RPP_STATE_COUNT] = {0};
-    for (size_t i = 0; i < shares->count; i++) {
-        const rpp_thread_sums *thread = &shares->threads[i];
-        bool nobody = is_nobody(thread, how);
-        for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {
-            uint32_t state = line == RAN ? RPP_STATE_RUNNING : line;
-            uint64_t had = thread->wall_ns[line], drawn = thread->wall_drawn_ns[line];
-            if (nobody) nobodys[state] += had;
-            if (drawn > had) over[state] += drawn - had;
-        }
-    }
-    for (uint32_t state = 0; state < RPP_STATE_COUNT; state++) {
-        bool much = how->last || nobodys[state] >= RPP_SHARES_OWN * how->period_ns;
-        shares->draws_are_missing[state] = much && nobodys[state] / 2 > over[state];
-    }
-}
-
-void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, const rpp_sharing *how)
+void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count)
 {
     open_thread(&shares->others);
     for (size_t i = 0; i < shares->count; i++) open_thread(&shares->threads[i]);
@@ -246,7 +214,6 @@ void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, cons
     }
     join_lines(&shares->others);
     for (size_t i = 0; i < shares->count; i++) join_lines(&shares->threads[i]);
-    look_for_missing_draws(shares, how);
 }
 
 bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, size_t *cursor, rpp_stand_in *wanted)
@@ -257,7 +224,7 @@ bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, 
         ++*cursor;
         bool of_wall = thread->wall_ns[state] && !thread->wall_drawn_ns[state];
         bool of_cpu = is_large(thread, state, how) && !thread->cpu_drawn_ns[state];
-        if (!(of_wall || of_cpu) || (is_nobody(thread, how) && !shares->draws_are_missing[state])) continue;
+        if (!(of_wall || of_cpu) || is_nobody(thread, how)) continue;
         size_t row = thread->last_rows[state] ? thread->last_rows[state] : thread->last_row;
         *wanted = (rpp_stand_in){.row = row ? row - 1 : RPP_NO_ROW,
                                  .thread_seq = thread->thread_seq,
@@ -353,7 +320,7 @@ void rpp_shares_give(rpp_shares *shares, rpp_row *rows, size_t count, const rpp_
                      rpp_unplaced *unplaced)
 {
     *unplaced = (rpp_unplaced){.nobodys = {0}};
-    rpp_shares_look(shares, rows, count, how);
+    rpp_shares_look(shares, rows, count);
     give_gvl_waits(shares, rows, count, how->last, &rests->waits, unplaced);
     give_wall(shares, rows, count, how, rests->wall_ns, unplaced);
     give_cpu(shares, rows, count, how, rests->cpu_ns, unplaced->unseen.cpu_ns);

@@ -11,12 +11,12 @@
  *             otherwise threads that happen to be drawn would weigh less than those that are not. Wall time always stays with its
  *             thread, so no thread shows more of it than passed.
  *   rest      what pools of few periods keep for later windows, positive or negative. The true weight of a tick is unknown there: each
- *             tick keeps the weight of its draw, and the difference is kept as the rest. Chance explains RPP_SHARES_OWN periods of
- *             it. If the rest is twice that, ticks are missing (docs/numbers.md), and a draw is worth twice its weight; and so on. The
- *             worth depends on earlier windows only, so it is the same for all that may be drawn now.
+ *             tick keeps the weight of its draw, and the difference is kept as the rest. Chance explains less than RPP_SHARES_OWN
+ *             periods of it. From there on ticks are missing (docs/numbers.md), and the next draws get all of it. That depends on
+ *             earlier windows only, so it is the same for all that may be drawn now.
  *   stand-in  the row of a thread's time in a state that no draw found: at another stack of the thread in this window.
- *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular thread if draws
- *             weighed more than their threads had. If there were no draws, as in a lull, it stays with its thread, without a stack.
+ *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular thread, but to
+ *             draws that weighed more than their threads had.
  *
  * Every nanosecond goes to exactly one row, or stays in the rest. Shares are right in expectation, sums to the nanosecond.
  *
@@ -64,7 +64,6 @@ typedef struct rpp_shares {
     rpp_hash_index by_thread;
     rpp_thread_sums others; /* threads for which there was no memory */
     uint64_t waits;         /* for the GVL, of all threads, that were not captured exactly */
-    bool draws_are_missing[RPP_STATE_COUNT];
 } rpp_shares;
 
 typedef struct rpp_sharing {
@@ -93,7 +92,7 @@ void rpp_shares_destroy(rpp_shares *shares);
 /* Adds a sample that is a sum of its thread's clocks. `labels` is the id of its labels in rows. */
 void rpp_shares_add(rpp_shares *shares, const rpp_sample *sum, uint32_t labels);
 /* Finds which threads were drawn, and in which rows. */
-void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count, const rpp_sharing *how);
+void rpp_shares_look(rpp_shares *shares, const rpp_row *rows, size_t count);
 /* Returns the next missing row; begin with cursor 0. The new row counts as drawn with a weight of a nanosecond. */
 bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, size_t *cursor, rpp_stand_in *wanted);
 /* Gives all sums to the rows. This uses up the weights of their draws, except those in `unplaced`. */

@@ -1,13 +1,12 @@
-/* budget.h - keeps the profiler's cost in application threads below a share of one core: it lengthens the sampling period and
- * silences hooks for a while.
+/* budget.h - keeps the cost of captures in application threads below a share of one core: it lengthens the sampling period.
  *
  * It reads the overhead counter now and then. Above the limit, the period grows at once by the excess ratio. Below the limit,
  * the period returns towards the nominal one, a quarter of the way at a time, so that it does not oscillate.
  *
- * The period does not change what hooks cost. Hooks may use three quarters of the limit; any excess is a debt. When the debt
- * reaches half a second's worth, a lull begins and lasts until the debt is paid.
+ * The period does not change what hooks cost. If hooks alone exceed the limit for RPP_BUDGET_TELL_LOOKS looks on end, a line of the log
+ * says so, once.
  *
- * Threads    one at a time; the functions are pure.
+ * Threads    one at a time.
  * Ownership  the caller owns the budget.
  */
 #ifndef RPP_BUDGET_H
@@ -26,24 +25,18 @@ typedef struct rpp_budget {
     uint64_t nominal_period_ns, period_ns;
     uint64_t looked_at_ns;
     rpp_overhead then;
-    double share; /* overhead as last measured, of one core */
-    uint64_t debt_at_ns, hooks_then_ns;
-    double debt_ns;
-    bool lull;
+    double share;            /* overhead as last measured, of one core */
+    unsigned hooks_exceeded; /* looks on end */
 } rpp_budget;
 
 #define RPP_BUDGET_LOOK_NS       UINT64_C(500000000)
 /* The period never gets longer, even if captures cost more than the limit. */
 #define RPP_BUDGET_MAX_PERIOD_NS UINT64_C(2000000000)
-/* The shortest and the longest lull, by the debt that it pays. */
-#define RPP_BUDGET_LULL_NS       UINT64_C(500000000)
-#define RPP_BUDGET_MAX_LULL_NS   UINT64_C(5000000000)
+#define RPP_BUDGET_TELL_LOOKS    20u
 
 void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_ns, uint64_t now_ns,
                      rpp_overhead overhead);
-/* True if hooks should be silent now. */
-bool rpp_budget_wants_lull(rpp_budget *budget, uint64_t now_ns, uint64_t hooks_ns);
-/* The period to use from now on. It measures at most every RPP_BUDGET_LOOK_NS, and not during a lull, but across it. */
+/* The period to use from now on. It measures at most every RPP_BUDGET_LOOK_NS. */
 uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead);
 
 #endif

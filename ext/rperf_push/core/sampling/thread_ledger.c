@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sampling/unseen_time.h"
 
 /* What a draw weighs that counts only where there is no other. */
 #define STAND_IN_NS 1u
@@ -40,8 +39,11 @@ rpp_due rpp_ledger_pending(const rpp_thread_ledger *l)
 static void advance(rpp_thread_ledger *l, rpp_state state, uint64_t now_ns)
 {
     uint64_t passed_ns = rpp_clocks_advance(&l->clocks, state, now_ns);
-    l->spent.in[state].wall_ns += passed_ns;
-    if (state != RPP_STATE_RUNNING) l->account.event[state].wall_ns += passed_ns;
+    if (state == RPP_STATE_RUNNING) {
+        l->ran_since_found.wall_ns += passed_ns;
+    } else {
+        l->account.event[state].wall_ns += passed_ns;
+    }
 }
 
 /* Blocked until it asked for the GVL, waiting since. */
@@ -87,7 +89,6 @@ static uint64_t read_with_events(rpp_thread_ledger *l, uint64_t cpu_ns)
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         uint64_t state_cpu_ns = reading.cpu_ns[state];
         if (!state_cpu_ns || state == RPP_STATE_RUNNING) continue;
-        l->spent.in[state].cpu_ns += state_cpu_ns;
         rpp_account_add_event_cpu(&l->account, state, state_cpu_ns, reading.before_ns[state]);
     }
     return reading.cpu_ns[RPP_STATE_RUNNING];
@@ -98,7 +99,7 @@ static void read_at(rpp_thread_ledger *l, uint64_t cpu_ns)
     bool only_ran = rpp_clocks_only_ran(&l->clocks);
     rpp_time ran = {.wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING]};
     ran.cpu_ns = only_ran ? rpp_clocks_read_run(&l->clocks, cpu_ns) : read_with_events(l, cpu_ns);
-    l->spent.in[RPP_STATE_RUNNING].cpu_ns += ran.cpu_ns;
+    l->ran_since_found.cpu_ns += ran.cpu_ns;
     if (ran.wall_ns) rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
     grow_older(l, ran.cpu_ns);
 }
@@ -111,7 +112,7 @@ static void read_cpu(rpp_thread_ledger *l)
 /* Findings from now on have nothing to do with what was before. */
 static void begin_finding(rpp_thread_ledger *l)
 {
-    rpp_spent_begin_finding(&l->spent);
+    l->ran_since_found = (rpp_time){0};
     l->run_age_ns = RPP_AGE_UNKNOWN;
 }
 
@@ -208,8 +209,7 @@ void rpp_ledger_resumed(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
     now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
     l->clocks.wall_mark_ns = now_ns;
     l->clocks.cpu_mark_ns = cpu_now(l);
-    l->unheard_until_ns = runs ? 0 : now_ns;
-    l->silent_since_ns = 0;
+    l->may_have_asked = !runs;
     l->owed = false;
     atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
 }
@@ -235,7 +235,7 @@ rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns, bool contended)
 {
     rpp_account_give_up_due(&l->account);
     if (is_off_gvl(l)) {
-        if (l->unheard_until_ns) rpp_ledger_asked(l, l->unheard_until_ns);
+        if (l->may_have_asked) rpp_ledger_asked(l, l->clocks.wall_mark_ns);
         advance_off_gvl(l, now_ns);
         end_wait(l, contended);
         l->run_age_ns = 0;
@@ -243,7 +243,7 @@ rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns, bool contended)
     } else {
         advance(l, doing(l), now_ns);
     }
-    l->unheard_until_ns = 0;
+    l->may_have_asked = false;
     atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
     return rpp_ledger_pending(l);
 }
@@ -251,7 +251,7 @@ rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns, bool contended)
 rpp_due rpp_ledger_released(rpp_thread_ledger *l, uint64_t now_ns)
 {
     rpp_account_give_up_due(&l->account);
-    l->unheard_until_ns = 0;
+    l->may_have_asked = false;
     if (is_off_gvl(l)) {
         advance_off_gvl(l, now_ns);
         return RPP_DUE_NOTHING;
@@ -305,7 +305,7 @@ static uint64_t *running_draw(rpp_thread_ledger *l)
 static bool stop_at(rpp_thread_ledger *l, uint64_t now_ns, uint64_t cpu_ns)
 {
     rpp_account_give_up_due(&l->account);
-    if (!rpp_ledger_runs(l) || l->silent_since_ns) return false;
+    if (!rpp_ledger_runs(l)) return false;
     advance_to(l, now_ns);
     read_at(l, cpu_ns);
     return true;
@@ -323,13 +323,24 @@ rpp_due rpp_ledger_drawn(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_
     return draw(l, weight_ns, now_ns, cpu_now(l));
 }
 
+/* What passed `after` the finding belongs to the next one. Not the share since the last reading: that may be after a wait for the
+ * core, and all that ran would weigh twice. */
+static uint64_t on_core_ns(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time after)
+{
+    rpp_time ran = l->ran_since_found;
+    after.cpu_ns = rpp_ns_least(after.cpu_ns, ran.cpu_ns);
+    after.wall_ns = rpp_ns_least(after.wall_ns, ran.wall_ns);
+    l->ran_since_found = after;
+    ran = rpp_time_less(ran, after);
+    return rpp_ns_share(weight_ns, ran.cpu_ns, ran.wall_ns);
+}
+
 rpp_due rpp_ledger_found(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time at, uint64_t now_ns)
 {
     uint64_t cpu_ns = cpu_now(l);
     if (!stop_at(l, now_ns, cpu_ns)) return RPP_DUE_NOTHING;
     rpp_time after = {rpp_ns_since(cpu_ns, at.cpu_ns), rpp_ns_since(now_ns, at.wall_ns)};
-    uint64_t on_core_ns = rpp_spent_weight_of_finding(&l->spent, weight_ns, after);
-    if (l->has_cpu_clock) weight_ns = on_core_ns;
+    if (l->has_cpu_clock) weight_ns = on_core_ns(l, weight_ns, after);
     bool has_age = l->rules->ages && l->has_cpu_clock && l->run_age_ns != RPP_AGE_UNKNOWN;
     if (has_age) weight_ns = rpp_ages_weigh(l->rules->ages, &l->ages, l->run_age_ns, weight_ns);
     *running_draw(l) += weight_ns;
@@ -374,7 +385,6 @@ rpp_due rpp_ledger_bounded(rpp_thread_ledger *l, uint64_t boundary_ns)
     read_cpu(l);
     rpp_account_cut_event(&l->account);
     if (rpp_ledger_runs(l)) *running_draw(l) += STAND_IN_NS;
-    rpp_spent_halve(&l->spent);
     return rpp_ledger_pending(l);
 }
 
@@ -385,65 +395,9 @@ void rpp_ledger_sum_up_due(rpp_thread_ledger *l)
 
 void rpp_ledger_ended(rpp_thread_ledger *l, uint64_t now_ns)
 {
-    if (l->silent_since_ns) (void)rpp_ledger_silence_ends(l, true, now_ns);
     (void)rpp_ledger_bounded(l, now_ns);
     now_doing(l, RPP_STATE_RUNNING);
     rpp_ledger_sum_up_due(l);
-}
-
-/* --- silence --- */
-
-void rpp_ledger_silence_begins(rpp_thread_ledger *l, uint64_t now_ns)
-{
-    rpp_account_give_up_due(&l->account);
-    if (!l->has_cpu_clock || cpu_now(l) != l->clocks.cpu_mark_ns) {
-        advance_to(l, now_ns);
-        read_cpu(l);
-    }
-    l->silent_since_ns = now_ns;
-}
-
-/* Until the silence began; or until the one before ended, where nothing was heard of the thread in between. */
-static uint64_t known_until(const rpp_thread_ledger *l)
-{
-    bool unheard = l->unheard_until_ns && !atomic_load_explicit(&l->asked_ns, memory_order_relaxed);
-    return unheard ? l->unheard_until_ns : l->silent_since_ns;
-}
-
-/* It ran meanwhile, and nobody saw it. */
-static void pass_unseen(rpp_thread_ledger *l, uint64_t now_ns)
-{
-    advance_to(l, known_until(l));
-    atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
-    uint64_t cpu_ns = cpu_now(l);
-    rpp_time unseen = {.wall_ns = rpp_ns_since(now_ns, l->clocks.wall_mark_ns)};
-    unseen.cpu_ns = rpp_ns_least(rpp_ns_since(cpu_ns, l->clocks.cpu_mark_ns), unseen.wall_ns);
-    rpp_time ran = {.wall_ns = l->clocks.unread_ns[RPP_STATE_RUNNING]}, parts[RPP_STATE_COUNT];
-    rpp_account_add_run(&l->account, ran, period_of(l), l->has_cpu_clock);
-    rpp_clocks_forget_unread(&l->clocks);
-    l->clocks.wall_mark_ns += unseen.wall_ns;
-    l->clocks.cpu_mark_ns += unseen.cpu_ns;
-    rpp_unseen_divide(l->spent.in, unseen, parts);
-    for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        rpp_account_add_unseen(&l->account, state, parts[state]);
-    }
-    rpp_spent_halve(&l->spent);
-    begin_finding(l);
-}
-
-rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
-{
-    rpp_account_give_up_due(&l->account);
-    if (!l->silent_since_ns) return RPP_DUE_NOTHING;
-    bool ran = !l->has_cpu_clock || cpu_now(l) != l->clocks.cpu_mark_ns || runs == is_off_gvl(l);
-    if (ran) pass_unseen(l, now_ns);
-    l->silent_since_ns = 0;
-    if (runs && is_off_gvl(l)) end_wait(l, false);
-    if (runs && rpp_ledger_is_in_gc(l)) end_pause(l);
-    if (!runs && !is_off_gvl(l)) begin_event(l);
-    now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
-    l->unheard_until_ns = runs ? 0 : now_ns;
-    return rpp_ledger_pending(l);
 }
 
 /* --- taking time --- */

@@ -10,11 +10,9 @@
  *
  * Vocabulary
  *   event     a wait off the GVL, or a GC pause.
- *   silence   a time without events (a lull). A thread whose CPU clock did not move kept its state. The time of other threads
- *             is known and is divided among the states like the time before (unseen_time.h).
- *   unheard   the thread may have asked for the GVL before this time, in a silence.
- *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed then. What it
- *             weighs: spent_time.h. Findings that come late leave out young code: run_ages.h gives it its share.
+ *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed then. The thread
+ *             may have been off its core, so its share on a core since the previous finding is what a finding weighs. Findings that
+ *             come late leave out young code: run_ages.h gives it its share.
  *
  * Threads    one at a time: the thread itself, or the thread that holds the GVL while this one does not run; `asked`: any
  *            thread. Nothing allocates. Async-signal-safe, except functions that release labels: relabelled and open.
@@ -30,7 +28,6 @@
 #include "sampling/label_sets.h"
 #include "sampling/run_ages.h"
 #include "sampling/sample_buffer.h"
-#include "sampling/spent_time.h"
 #include "sampling/thread_clocks.h"
 #include "sampling/tick_thinning.h"
 #include "sampling/time_account.h"
@@ -59,18 +56,17 @@ typedef struct rpp_thread_ledger {
     rpp_label_set *labels;
     _Atomic uint8_t doing;     /* rpp_state; BLOCKED also stands for WAITING, which is known only at the end */
     _Atomic uint64_t asked_ns; /* when it asked for the GVL; 0: it has not */
-    uint64_t unheard_until_ns; /* 0: an event came since */
-    uint64_t silent_since_ns;  /* 0: no silence */
     uint64_t ticked_cpu_ns;
     rpp_thinning thinning;
     volatile bool busy; /* in a section: a handler on the same thread must not use it */
     volatile bool owed; /* a tick came during the section */
     bool has_cpu_clock;
-    bool read_at_begin; /* of the event in progress, which was chosen at random */
-    uint64_t coins;     /* for the next events */
+    bool may_have_asked; /* for the GVL, before sampling began: no event has come since */
+    bool read_at_begin;  /* of the event in progress, which was chosen at random */
+    uint64_t coins;      /* for the next events */
     rpp_thread_clocks clocks;
     rpp_time_account account;
-    rpp_spent_time spent;
+    rpp_time ran_since_found;
     uint64_t run_age_ns; /* CPU time since it got the GVL; RPP_AGE_UNKNOWN */
     rpp_run_ages ages;   /* of its own findings */
 } rpp_thread_ledger;
@@ -109,7 +105,7 @@ rpp_due rpp_ledger_ticked(rpp_thread_ledger *ledger, uint64_t now_ns);
 /* An instant drawn elsewhere found the thread on a core. */
 rpp_due rpp_ledger_drawn(rpp_thread_ledger *ledger, uint64_t weight_ns, uint64_t now_ns);
 /* Instants drawn by the wall clock found the thread with the GVL, the last one `at` by the CPU clock and the wall clock. It may
- * have slept with the GVL, or waited for a core, so they are weighted (spent_time.h). */
+ * have slept with the GVL, or waited for a core, so they are weighted. */
 rpp_due rpp_ledger_found(rpp_thread_ledger *ledger, uint64_t weight_ns, rpp_time at, uint64_t now_ns);
 /* Reads the clocks; a completed gap becomes due. */
 rpp_due rpp_ledger_looked_at(rpp_thread_ledger *ledger, uint64_t now_ns);
@@ -120,8 +116,6 @@ uint64_t rpp_ledger_silent_after_tick_ns(rpp_thread_ledger *ledger);
 /* A window ends: the time of a wait in progress becomes due, the rest goes to the sums. A running thread is drawn with almost no
  * weight, in case no tick found it in the whole window. */
 rpp_due rpp_ledger_bounded(rpp_thread_ledger *ledger, uint64_t boundary_ns);
-void rpp_ledger_silence_begins(rpp_thread_ledger *ledger, uint64_t now_ns);
-rpp_due rpp_ledger_silence_ends(rpp_thread_ledger *ledger, bool runs, uint64_t now_ns);
 
 /* --- taking time. Samples carry a reference to the labels; the caller sets the other fields. --- */
 

@@ -64,12 +64,6 @@ void rpp_account_add_run(rpp_time_account *a, rpp_time ran, uint64_t period_ns, 
     if (drawn_ns) make_due(a, RPP_STATE_RUNNING)->drawn.wall_ns += drawn_ns;
 }
 
-void rpp_account_add_unseen(rpp_time_account *a, rpp_state state, rpp_time time)
-{
-    if (state == RPP_STATE_RUNNING) time.wall_ns = rpp_ns_since(time.wall_ns, time.cpu_ns);
-    rpp_time_add(&a->sums[state], time);
-}
-
 static bool counts(const rpp_time_account *a, rpp_state state)
 {
     return state == RPP_STATE_WAITING ? a->gvl_wait_counts : state == RPP_STATE_BLOCKED;

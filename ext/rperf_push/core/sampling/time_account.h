@@ -63,8 +63,6 @@ static inline void rpp_account_add_event_cpu(rpp_time_account *account, rpp_stat
     account->event[state].cpu_ns += cpu_ns - before_ns;
 }
 
-/* Time without events, as in a lull. It goes to the sums. */
-void rpp_account_add_unseen(rpp_time_account *account, rpp_state state, rpp_time time);
 /* Before the end of a wait for the GVL: whether it counts (contention.h). */
 static inline void rpp_account_count_gvl_wait(rpp_time_account *account, bool counts)
 {
