@@ -5,8 +5,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/tick_clock.h"
+#include "rb_hooks.h"
 
-_Atomic bool rb_rpp_call_states_on;
 static _Atomic bool ticks; /* the clock of the trace */
 static const VALUE **unsettled_ec;
 
@@ -31,23 +31,7 @@ void rb_rpp_call_states_prepare(VALUE threads)
     }
 }
 
-void rb_rpp_call_states_begin(bool by_ticks, uint64_t now, const VALUE **last_ec)
-{
-    atomic_store(&ticks, by_ticks);
-    unsettled_ec = last_ec;
-    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        bool runs = t->thread == rb_thread_current();
-        rpp_call_thread_begin(&t->calls, runs, !runs && t->could_run, now);
-    }
-    atomic_store_explicit(&rb_rpp_call_states_on, true, memory_order_release);
-}
-
-void rb_rpp_call_states_end(void)
-{
-    atomic_store(&rb_rpp_call_states_on, false);
-}
-
-void rb_rpp_call_states_of_thread(rb_rpp_thread *t, rb_event_flag_t event)
+static void on_thread(rb_rpp_thread *t, rb_event_flag_t event)
 {
     uint64_t now = now_of_trace();
     if (event == RUBY_INTERNAL_THREAD_EVENT_READY) rpp_call_thread_wanted(&t->calls, now);
@@ -57,11 +41,28 @@ void rb_rpp_call_states_of_thread(rb_rpp_thread *t, rb_event_flag_t event)
     *unsettled_ec = NULL;
 }
 
-void rb_rpp_call_states_of_gc(rb_rpp_thread *t, rb_event_flag_t event, bool marks)
+static void on_gc(rb_rpp_thread *t, rb_event_flag_t event, bool marks)
 {
     bool ends = event == RUBY_INTERNAL_EVENT_GC_EXIT;
     if (!ends && event != RUBY_INTERNAL_EVENT_GC_ENTER && t->calls.state == RPP_CALL_RUNS) return; /* no pause */
     rpp_call_state phase = marks ? RPP_CALL_GC_MARKING : RPP_CALL_GC_SWEEPING;
     rpp_call_thread_collects(&t->calls, ends ? RPP_CALL_RUNS : phase, now_of_trace());
     if (ends) *unsettled_ec = NULL;
+}
+
+void rb_rpp_call_states_begin(bool by_ticks, uint64_t now, const VALUE **last_ec)
+{
+    atomic_store(&ticks, by_ticks);
+    unsettled_ec = last_ec;
+    for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
+        bool runs = t->thread == rb_thread_current();
+        rpp_call_thread_begin(&t->calls, runs, !runs && t->could_run, now);
+    }
+    static const rb_rpp_listener listener = {.on_thread = on_thread, .on_gc = on_gc};
+    rb_rpp_hooks_tell(&listener);
+}
+
+void rb_rpp_call_states_end(void)
+{
+    rb_rpp_hooks_tell(NULL);
 }

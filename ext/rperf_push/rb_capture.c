@@ -6,8 +6,7 @@
 #include "rb_outlets.h"
 #include "rb_overhead.h"
 #include "rb_push.h"
-#include "rb_testing.h"
-#include "rb_testing_ticks.h"
+#include "rb_probes.h"
 #include "rb_trigger.h"
 #include "rb_walk.h"
 
@@ -41,9 +40,9 @@ static uint32_t unknown_stack(void)
 static uint32_t walk(const rb_rpp_thread *t)
 {
     int *into = rb_rpp_capturing.lines ? lines : NULL;
-    if (t->interrupted) rb_rpp_testing_interrupted();
+    RB_RPP_PROBE(walk_begins, t->interrupted);
     int depth = (t->interrupted ? rb_rpp_walk_interrupted : rb_rpp_walk)(t->thread, RPP_MAX_DEPTH + 1, frames, into);
-    rb_rpp_testing_walked(t, frames, into, depth);
+    RB_RPP_PROBE(walked, t, frames, into, depth);
     if (depth == RB_RPP_WALK_NOT_NOW) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
         return 0;
@@ -80,7 +79,7 @@ bool rb_rpp_capture_begin_asked(void)
 
 void rb_rpp_capture_end_asked(const rb_rpp_thread *t)
 {
-    rb_rpp_testing_in_capture(rpp_ledger_holds_gvl(&t->ledger) && !t->interrupted);
+    RB_RPP_PROBE(capture_ends, rpp_ledger_holds_gvl(&t->ledger) && !t->interrupted);
     uint32_t unnamed = rb_rpp_frames_unnamed();
     if (unnamed) rpp_stats_set(RPP_STAT_frames_unresolved, unnamed);
     for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end() && unnamed; outlet++) {
@@ -110,7 +109,7 @@ void rb_rpp_capture_due(rb_rpp_thread *t)
     if (t->refused) return;
     const rpp_location *stack;
     uint32_t depth = rb_rpp_capture_stack(t, &stack);
-    if (depth) rb_rpp_testing_tick_captured(stack[0].frame, t->interrupted);
+    if (depth) RB_RPP_PROBE(tick_captured, stack[0].frame, t->interrupted);
     if (depth) (void)rb_rpp_push_due(t, stack, depth); /* no room: with the next capture */
     t->refused = !depth;
     rb_rpp_capture_end(t, began);
@@ -128,9 +127,9 @@ static bool is_late_for_any(const rb_rpp_thread *t)
 static void take_owed_tick(rb_rpp_thread *t)
 {
     bool was_busy = rpp_ledger_enter(&t->ledger);
-    rb_rpp_testing_owed_tick_begin(t);
+    RB_RPP_PROBE(owed_tick_begins, t);
     rb_rpp_capture_if(t, rpp_ledger_ticked(&t->ledger, rpp_monotonic_ns()));
-    rb_rpp_testing_owed_tick_end();
+    RB_RPP_PROBE(owed_tick_ends);
     rpp_ledger_leave(&t->ledger, was_busy);
 }
 
@@ -150,6 +149,6 @@ void rb_rpp_section_end_in_handler(rb_rpp_thread *t, bool was_busy)
     if (!t->refused) return;
     t->refused = false;
     rpp_ledger_owe(&t->ledger);
-    rb_rpp_testing_tick_owed(t);
+    RB_RPP_PROBE(tick_owed, t);
     if (!t->in_job) rb_rpp_trigger_here(); /* or one job would lead to the next for as long as ticks come */
 }

@@ -10,8 +10,7 @@
 #include "rb_overhead.h"
 #include "rb_rotation.h"
 #include "rb_task.h"
-#include "rb_testing.h"
-#include "rb_testing_ticks.h"
+#include "rb_probes.h"
 #include "rb_timers.h"
 
 /* A thread that has run this many periods without a capture may be asleep with the GVL. */
@@ -47,19 +46,19 @@ void rb_rpp_engine_look(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
 /* In the calling thread's handler. If the thread is late for a window's end, the tick would go into the wrong window. */
 static void take_tick(rb_rpp_thread *t, uint64_t now)
 {
-    bool fixed_rate = rb_rpp_testing_period_ns();
+    uint64_t fixed_ns = RB_RPP_PROBED_PERIOD_NS;
     bool was_busy = rb_rpp_section_begin(t);
     t->interrupted = true;
     bool in_time = rb_rpp_settle_if_late(t);
     t->refused = !in_time;
     if (in_time) {
-        rb_rpp_capture_if(t, fixed_rate ? rpp_ledger_drawn(&t->ledger, rb_rpp_testing_period_ns(), now)
+        rb_rpp_capture_if(t, fixed_ns ? rpp_ledger_drawn(&t->ledger, fixed_ns, now)
                                         : rpp_ledger_ticked(&t->ledger, now));
     }
     t->interrupted = false;
     atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
     rb_rpp_section_end_in_handler(t, was_busy);
-    if (in_time && !fixed_rate) {
+    if (in_time && !fixed_ns) {
         rb_rpp_timer_go_on_after_tick(t);
     } else {
         rb_rpp_timer_go_on(t);
@@ -73,7 +72,7 @@ static void on_timer(rb_rpp_thread *t)
     rpp_stats_add(RPP_STAT_timer_ticks, 1);
     if (!t->in_ruby || !rpp_ledger_is_open_to_ticks(&t->ledger)) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-        if (t->ledger.owed) rb_rpp_testing_tick_owed(t);
+        if (t->ledger.owed) RB_RPP_PROBE(tick_owed, t);
         rb_rpp_timer_go_on(t);
     } else if (!rpp_ledger_runs(&t->ledger)) {
         rb_rpp_timer_wait(t);

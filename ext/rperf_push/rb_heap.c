@@ -8,8 +8,7 @@
 #include "core/base/stats.h"
 #include "core/sampling/watched.h"
 #include "rb_outlets.h"
-#include "rb_testing.h"
-#include "rb_testing_heap.h"
+#include "rb_probes.h"
 
 static rpp_watched *table; /* NULL: no session wants levels */
 static VALUE holder;
@@ -57,7 +56,7 @@ uint64_t rb_rpp_heap_choose(void)
 
 void rb_rpp_heap_watch(VALUE object, uint64_t birth)
 {
-    rb_rpp_testing_watch(object, birth);
+    RB_RPP_PROBE(object_watched, object, birth);
     rpp_watched_add(table, (uintptr_t)object, birth);
 }
 
@@ -72,11 +71,11 @@ static rpp_fate fate_of(uintptr_t address)
 
 void rb_rpp_heap_marked(void)
 {
-    if (!table || (rb_rpp_testing_breaks("marks") && rb_gc_count() % 3 == 0)) return;
+    if (!table || (RB_RPP_PROBE_BREAKS("marks") && rb_gc_count() % 3 == 0)) return;
     uint64_t now = rb_gc_count(), majors_now = rb_gc_stat(major_count);
     if (now - heard > 1 || !is_marked(holder)) lose(); /* the same one: this session began while it marked */
     rpp_watched_marked(table, majors_now != majors, fate_of);
-    rb_rpp_testing_watched(table, fate_of);
+    RB_RPP_PROBE(objects_followed, table, fate_of);
     heard = now;
     majors = majors_now;
     note_count();
@@ -111,7 +110,7 @@ void rb_rpp_heap_cut(rb_rpp_outlet outlet)
     if (!wanted[outlet]) return;
     uint64_t unheard = rb_gc_count() - heard; /* one: it marks now */
     if (unheard > 1) lose();
-    if (!unheard) rb_rpp_testing_watched(table, NULL);
+    if (!unheard) RB_RPP_PROBE(objects_followed, table, NULL);
     rpp_pipeline_tell_level(rb_rpp_outlet_pipeline(outlet), table);
     tell_loss();
     note_count();

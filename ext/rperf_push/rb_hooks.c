@@ -6,13 +6,12 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "rb_births.h"
-#include "rb_call_states.h"
 #include "rb_heap.h"
 #include "rb_labels.h"
 #include "rb_outlets.h"
 #include "rb_push.h"
 #include "rb_rotation.h"
-#include "rb_testing.h"
+#include "rb_probes.h"
 #include "rb_timers.h"
 #include "rb_trigger.h"
 
@@ -24,6 +23,7 @@
 #define FIRST_TURN        UINT64_C(2)
 #define READ_EVENT_NS     (20 * RPP_NS_PER_US) /* a CPU clock takes 0.5 to 1 to read, as it is a system call */
 
+static _Atomic(const rb_rpp_listener *) listener;
 static _Atomic bool following;             /* hooks create a record for each new thread */
 static _Atomic(rb_rpp_thread *) running;   /* the one that holds the GVL */
 static _Atomic bool ran;                   /* some thread ran since a collector last asked */
@@ -234,15 +234,24 @@ static __attribute__((noinline)) void on_measured_event(rb_event_flag_t event, V
     measure_end(began);
 }
 
-/* While calls are traced, sampled or not. */
-static __attribute__((noinline)) void on_traced_event(rb_event_flag_t event, VALUE thread)
+void rb_rpp_hooks_tell(const rb_rpp_listener *it)
+{
+    atomic_store_explicit(&listener, it, memory_order_release);
+}
+
+bool rb_rpp_hooks_tell_somebody(void)
+{
+    return atomic_load_explicit(&listener, memory_order_acquire);
+}
+
+static __attribute__((noinline)) void tell(const rb_rpp_listener *to, rb_event_flag_t event, VALUE thread)
 {
     bool runs = event == RUBY_INTERNAL_THREAD_EVENT_RESUMED, asks = event == RUBY_INTERNAL_THREAD_EVENT_READY;
     if (runs) own = rb_rpp_thread_of(thread);
     if (!runs && !asks && event != RUBY_INTERNAL_THREAD_EVENT_SUSPENDED) return;
     bool is_alive = runs || asks || rb_rpp_threads_share_native_ones();
     rb_rpp_thread *t = is_alive ? rb_rpp_thread_of(thread) : own;
-    if (t && !t->ended) rb_rpp_call_states_of_thread(t, event);
+    if (t && !t->ended) to->on_thread(t, event);
 }
 
 /* With nothing on, a new thread leaves nothing, and a thread that has a record gives it back at its end. */
@@ -252,7 +261,8 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
         if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) on_exited(data->thread);
         return;
     }
-    if (RB_UNLIKELY(rb_rpp_call_states_are_on())) on_traced_event(event, data->thread);
+    const rb_rpp_listener *to = atomic_load_explicit(&listener, memory_order_acquire);
+    if (RB_UNLIKELY(to)) tell(to, event, data->thread);
     if (!rb_rpp_is_sampling()) {
         on_birth_or_end(event, data->thread);
     } else if (is_measured()) {
@@ -346,14 +356,14 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     static rpp_state phase = RPP_STATE_GC_MARKING;
     rb_event_flag_t event = rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint));
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER) rb_rpp_trigger_gc_entered();
-    if (event == RUBY_INTERNAL_EVENT_GC_EXIT) rb_rpp_testing_gc_left();
+    if (event == RUBY_INTERNAL_EVENT_GC_EXIT) RB_RPP_PROBE(gc_left);
     phase = gc_phase(event, phase);
     if (!rb_rpp_hooks_are_following()) return;
     uint64_t began = is_measured() ? rpp_monotonic_ns() : 0;
     if (event == RUBY_INTERNAL_EVENT_GC_END_MARK) rb_rpp_heap_marked();
     rb_rpp_thread *t = collecting ? collecting : rb_rpp_thread_of(rb_thread_current());
-    if (t && !t->ended && rb_rpp_call_states_are_on())
-        rb_rpp_call_states_of_gc(t, event, phase == RPP_STATE_GC_MARKING);
+    const rb_rpp_listener *to = atomic_load_explicit(&listener, memory_order_acquire);
+    if (t && !t->ended && to) to->on_gc(t, event, phase == RPP_STATE_GC_MARKING);
     if (!rb_rpp_is_sampling() || !t || !t->in_ruby || t->ended) return;
     uint64_t now = rpp_monotonic_ns();
     bool was_busy = rb_rpp_section_begin(t); /* allocating in one of our own methods may lead here */

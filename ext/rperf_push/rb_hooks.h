@@ -37,6 +37,18 @@ void rb_rpp_sampling_begin(uint64_t now_ns);
 void rb_rpp_sampling_end(void);
 void rb_rpp_hooks_forget_after_fork(void);
 
+/* Who else hears of threads and of the GC, whether anything is sampled or not, on the threads of hooks. The thread has a record. */
+typedef struct rb_rpp_listener {
+    /* READY, RESUMED or SUSPENDED. */
+    void (*on_thread)(rb_rpp_thread *thread, rb_event_flag_t event);
+    /* In a pause of the GC, on the thread that makes it: `marks` is the phase that follows the event. */
+    void (*on_gc)(rb_rpp_thread *thread, rb_event_flag_t event, bool marks);
+} rb_rpp_listener;
+
+/* NULL: nobody. The listener is static: an event may still reach it. Without one this costs a load. */
+void rb_rpp_hooks_tell(const rb_rpp_listener *listener);
+bool rb_rpp_hooks_tell_somebody(void);
+
 /* The thread that holds the GVL, or NULL. *any_ran, unless NULL: a thread ran since the last call. Called by collectors. */
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran);
 

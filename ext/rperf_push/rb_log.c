@@ -7,7 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/stats.h"
-#include "rb_sampler.h"
+#include "rb_jobs.h"
 
 #define LINES_MAX 32u
 
@@ -88,7 +88,7 @@ static void keep_line(rpp_log_level level, const char *text, void *unused)
     l->level = level;
     snprintf(l->text, sizeof l->text, "%s", text);
     pthread_mutex_unlock(&lock);
-    rb_rpp_sampler_request(RB_RPP_REQUEST_LOG, drain_in_job);
+    rb_rpp_jobs_request(RB_RPP_REQUEST_LOG, drain_in_job);
 }
 
 void rb_rpp_log_to(VALUE target)

@@ -16,6 +16,7 @@
 #include "core/profile/recording.h"
 #include "core/sampling/thread_time.h"
 #include "rb_frames.h"
+#include "rb_jobs.h"
 #include "rb_sampler.h"
 #include "rb_values.h"
 #include "rb_waiting.h"
@@ -54,7 +55,7 @@ static void deliver_to_file(rb_rpp_recorder *r, const rpp_profile *profile)
     if (status == RPP_OK) return;
     if (status == RPP_STOPPED) {
         atomic_store(&r->unwanted, true);
-        rb_rpp_sampler_request(RB_RPP_REQUEST_END, r->on_unwanted);
+        rb_rpp_jobs_request(RB_RPP_REQUEST_END, r->on_unwanted);
         return;
     }
     const char *text = status == RPP_IO ? rpp_errno_text(errno, why) : rpp_status_text(status);

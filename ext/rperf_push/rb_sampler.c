@@ -8,16 +8,16 @@
 #include "rb_allocs.h"
 #include "rb_births.h"
 #include "rb_budget.h"
-#include "rb_call_states.h"
 #include "rb_engine.h"
 #include "rb_frames.h"
 #include "rb_hooks.h"
+#include "rb_jobs.h"
 #include "rb_labels.h"
 #include "rb_outlets.h"
 #include "rb_overhead.h"
 #include "rb_push.h"
 #include "rb_rotation.h"
-#include "rb_testing.h"
+#include "rb_probes.h"
 #include "rb_timers.h"
 #include "rb_trigger.h"
 #include "rb_walk.h"
@@ -27,7 +27,6 @@
 
 static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
 static _Atomic(void (*)(void)) restart_in_child;
-static _Atomic(void (*)(void)) requested[RB_RPP_REQUESTS];
 
 /* --- jobs --- */
 
@@ -53,18 +52,8 @@ static unsigned count_on(void)
  * the job is triggered again. */
 static void leave_to_main_ractor(void)
 {
-    rb_rpp_testing_in_job(false);
-    bool more = atomic_load(&restart_in_child);
-    for (size_t i = 0; i < RB_RPP_REQUESTS; i++) more |= atomic_load(&requested[i]) != NULL;
-    if (more) rb_rpp_trigger_in_main_ractor();
-}
-
-static void do_what_is_requested(void)
-{
-    for (size_t i = 0; i < RB_RPP_REQUESTS; i++) {
-        void (*request)(void) = atomic_exchange(&requested[i], NULL);
-        if (request) request();
-    }
+    RB_RPP_PROBE(job_begins, false);
+    if (atomic_load(&restart_in_child) || rb_rpp_jobs_any_requested()) rb_rpp_trigger_in_main_ractor();
 }
 
 /* If no session goes on in the child, the parent's last one has ended here. */
@@ -89,10 +78,10 @@ static void job(void *unused)
         leave_to_main_ractor();
         return;
     }
-    rb_rpp_testing_in_job(true);
+    RB_RPP_PROBE(job_begins, true);
     if (!rb_rpp_trigger_knows_who_runs()) return;
     restart_if_forked();
-    do_what_is_requested();
+    rb_rpp_jobs_do_requested();
 
     bool ticks_were_lost = rb_rpp_engine_regain();
     uint64_t began = rb_rpp_overhead_begin();
@@ -204,7 +193,7 @@ void rb_rpp_sampler_follow_threads(void)
 
 void rb_rpp_sampler_leave_threads(void)
 {
-    if (!rb_rpp_outlets_any() && !rb_rpp_call_states_are_on()) rb_rpp_hooks_follow(false);
+    if (!rb_rpp_outlets_any() && !rb_rpp_hooks_tell_somebody()) rb_rpp_hooks_follow(false);
 }
 
 static void resume_at(rb_rpp_outlet outlet, uint64_t now)
@@ -354,10 +343,4 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
 bool rb_rpp_sampler_will_restart(void)
 {
     return atomic_load_explicit(&restart_in_child, memory_order_relaxed) != NULL;
-}
-
-void rb_rpp_sampler_request(rb_rpp_request what, void (*function)(void))
-{
-    atomic_store(&requested[what], function);
-    rb_rpp_trigger();
 }

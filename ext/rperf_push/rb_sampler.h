@@ -77,15 +77,4 @@ void rb_rpp_sampler_forget_after_fork(void (*restart)(void));
 /* True in a child that has not reached that safepoint. Any thread. */
 bool rb_rpp_sampler_will_restart(void);
 
-/* --- any thread --- */
-
-typedef enum rb_rpp_request {
-    RB_RPP_REQUEST_LOG, /* lines for Ruby's logger */
-    RB_RPP_REQUEST_END, /* of sessions that nobody wants any more */
-    RB_RPP_REQUESTS
-} rb_rpp_request;
-
-/* Runs the function at a safepoint, once, however often it is requested until then. */
-void rb_rpp_sampler_request(rb_rpp_request what, void (*function)(void));
-
 #endif

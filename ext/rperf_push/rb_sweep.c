@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "rb_capture.h"
+#include "rb_probes.h"
 #include "rb_step.h"
 #include "rb_sweep_record.h"
-#include "rb_testing.h"
 #include "rb_threads.h"
 
 #define IN_HANDLER __attribute__((tls_model("initial-exec"))) /* no allocation at the first use */
@@ -126,9 +126,9 @@ static VALUE native_stack_names(VALUE self)
 
 void rb_rpp_sweep_init(VALUE native)
 {
-    static const rb_rpp_testing_observer observer = {.timer_created = timer_created, .walked = walked};
     rb_rpp_sweep_record_init();
-    rb_rpp_testing_observe(&observer);
+    rb_rpp_probed.timer_created = timer_created;
+    rb_rpp_probed.walked = walked;
     rb_define_singleton_method(native, "sweep", native_sweep, 1);
     rb_define_singleton_method(native, "sweep_again", native_sweep_again, 0);
     rb_define_singleton_method(native, "steps?", native_steps_p, 0);

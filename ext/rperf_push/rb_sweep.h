@@ -25,7 +25,7 @@
 
 #ifdef RPP_TESTING
 
-/* Call it once per process, after rb_rpp_testing_init: the sweep observes the seams. */
+/* Call it once per process, after rb_rpp_testing_init: the sweep sets probes. */
 void rb_rpp_sweep_init(VALUE native);
 
 #endif

@@ -1,4 +1,4 @@
-/* rb_testing.c - the seams of the testing build: the rate of ticks, broken promises, counts. */
+/* rb_testing.c - what the testing build does at the probes: the rate of ticks, broken promises, counts. */
 #include "rb_testing.h"
 
 #ifdef RPP_TESTING
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "rb_probes.h"
 
-static uint64_t period_ns;
 static const char *to_break;
 static _Atomic unsigned long readings, jobs_left;
 static bool triggers_slowly;
@@ -21,7 +21,6 @@ static _Atomic unsigned long gcs_entered, gcs_left;
 /* A Ractor knows its own first thread. */
 static VALUE first_thread_of_main;
 static pid_t pid;
-static const rb_rpp_testing_observer *observer;
 
 /* Ruby 4.0 handles SIGABRT: its report would allocate, and wait for ever where the promise is broken inside malloc. */
 void rb_rpp_testing_abort(const char *broken)
@@ -33,23 +32,7 @@ void rb_rpp_testing_abort(const char *broken)
     abort();
 }
 
-void rb_rpp_testing_init(void)
-{
-    const char *hz = getenv("RPERF_PUSH_TESTING_HZ");
-    int rate = hz ? atoi(hz) : 0;
-    if (rate > 0 && rate <= 5000) period_ns = RPP_NS_PER_S / (uint64_t)rate;
-    to_break = getenv("RPERF_PUSH_TESTING_BREAK");
-    triggers_slowly = getenv("RPERF_PUSH_TESTING_SLOW_TRIGGER") != NULL;
-    first_thread_of_main = rb_thread_main();
-    pid = getpid();
-}
-
-uint64_t rb_rpp_testing_period_ns(void)
-{
-    return period_ns;
-}
-
-bool rb_rpp_testing_breaks(const char *promise)
+static bool breaks(const char *promise)
 {
     return to_break && strcmp(to_break, promise) == 0;
 }
@@ -61,25 +44,26 @@ static void *nothing(void *unused)
     return NULL;
 }
 
-void rb_rpp_testing_in_capture(bool at_safepoint)
+static void capture_ends(bool at_safepoint)
 {
-    if (rb_rpp_testing_breaks("allocate")) rb_str_new_cstr("an object");
-    if (rb_rpp_testing_breaks("collect")) rb_gc_start();
-    if (at_safepoint && rb_rpp_testing_breaks("switch")) rb_thread_call_without_gvl(nothing, NULL, NULL, NULL);
+    if (breaks("allocate")) rb_str_new_cstr("an object");
+    if (breaks("collect")) rb_gc_start();
+    if (at_safepoint && breaks("switch")) rb_thread_call_without_gvl(nothing, NULL, NULL, NULL);
 }
 
-void rb_rpp_testing_interrupted(void)
+/* Moving objects, the GC moves what the walk reads. */
+static void walk_begins(bool in_handler)
 {
-    if (rb_during_gc()) rb_rpp_testing_abort("a tick was taken in the GC\n");
+    if (in_handler && rb_during_gc()) rb_rpp_testing_abort("a tick was taken in the GC\n");
 }
 
-void rb_rpp_testing_in_walk(void)
+static void in_walk(void)
 {
     const volatile char *volatile nowhere = (const char *)sizeof(VALUE);
-    if (rb_rpp_testing_breaks("fault")) (void)*nowhere;
+    if (breaks("fault")) (void)*nowhere;
 }
 
-void rb_rpp_testing_reading_cpu_clock(void)
+static void reads_cpu_clock(void)
 {
     atomic_fetch_add_explicit(&readings, 1, memory_order_relaxed);
 }
@@ -87,21 +71,6 @@ void rb_rpp_testing_reading_cpu_clock(void)
 unsigned long rb_rpp_testing_cpu_clock_readings(void)
 {
     return atomic_load(&readings);
-}
-
-void rb_rpp_testing_observe(const rb_rpp_testing_observer *it)
-{
-    observer = it;
-}
-
-void rb_rpp_testing_timer_created(struct rb_rpp_thread *t)
-{
-    if (observer) observer->timer_created(t);
-}
-
-void rb_rpp_testing_walked(const struct rb_rpp_thread *t, const VALUE *frames, const int *lines, int depth)
-{
-    if (observer) observer->walked(t, frames, lines, depth);
 }
 
 /* --- the layout --- */
@@ -115,7 +84,7 @@ size_t rb_rpp_testing_layout_numbers(void)
     return LAYOUT_NUMBERS;
 }
 
-const rb_rpp_vm_layout *rb_rpp_testing_layout(const rb_rpp_vm_layout *layout)
+static const rb_rpp_vm_layout *layout_to_verify(const rb_rpp_vm_layout *layout)
 {
     static rb_rpp_vm_layout wrong;
     static const char prefix[] = "layout:";
@@ -130,7 +99,7 @@ const rb_rpp_vm_layout *rb_rpp_testing_layout(const rb_rpp_vm_layout *layout)
 /* --- jobs --- */
 
 /* In a forked child another thread may be the first. */
-void rb_rpp_testing_in_job(bool works)
+static void job_begins(bool works)
 {
     if (!works) {
         atomic_fetch_add(&jobs_left, 1);
@@ -145,7 +114,7 @@ unsigned long rb_rpp_testing_jobs_left(void)
 }
 
 /* As if the calling thread did not get a processor for a while. */
-void rb_rpp_testing_triggering(void)
+static void triggers_job(void)
 {
     if (!triggers_slowly) return;
     unsigned long before = atomic_load(&gcs_entered);
@@ -154,14 +123,43 @@ void rb_rpp_testing_triggering(void)
     if (atomic_load(&gcs_left) > before) rb_rpp_testing_abort("a whole GC passed while a job was being triggered\n");
 }
 
-void rb_rpp_testing_gc_entered(void)
+static void gc_entered(void)
 {
     atomic_fetch_add(&gcs_entered, 1);
 }
 
-void rb_rpp_testing_gc_left(void)
+static void gc_left(void)
 {
     atomic_fetch_add(&gcs_left, 1);
+}
+
+/* --- all of them --- */
+
+static uint64_t wanted_period_ns(void)
+{
+    const char *hz = getenv("RPERF_PUSH_TESTING_HZ");
+    int rate = hz ? atoi(hz) : 0;
+    return rate > 0 && rate <= 5000 ? RPP_NS_PER_S / (uint64_t)rate : 0;
+}
+
+void rb_rpp_testing_init(void)
+{
+    to_break = getenv("RPERF_PUSH_TESTING_BREAK");
+    triggers_slowly = getenv("RPERF_PUSH_TESTING_SLOW_TRIGGER") != NULL;
+    first_thread_of_main = rb_thread_main();
+    pid = getpid();
+    rb_rpp_probed = (rb_rpp_probes){.period_ns = wanted_period_ns(),
+                                    .breaks = breaks,
+                                    .layout = layout_to_verify,
+                                    .walk_begins = walk_begins,
+                                    .in_walk = in_walk,
+                                    .capture_ends = capture_ends,
+                                    .reads_cpu_clock = reads_cpu_clock,
+                                    .job_begins = job_begins,
+                                    .triggers_job = triggers_job,
+                                    .gc_entered = gc_entered,
+                                    .gc_left = gc_left};
+    rb_rpp_testing_heap_init();
 }
 
 #endif

@@ -22,7 +22,7 @@
 
 #ifdef RPP_TESTING
 
-/* Call it once per process. It also sets up the seams (rb_testing.h) and the sweep (rb_sweep.h). */
+/* Call it once per process. It also sets the probes (rb_testing.h) and prepares the sweep (rb_sweep.h). */
 void rb_rpp_testing_checks_init(VALUE native);
 
 #else

@@ -1,9 +1,9 @@
 /* rb_testing_heap.c - in the testing build, proves that each watched object is still the one that was born. */
-#include "rb_testing_heap.h"
+#include "rb_testing.h"
 
 #ifdef RPP_TESTING
 
-#include "rb_testing.h"
+#include "rb_probes.h"
 
 #define KNOWN (1u << 21) /* births that are older are not checked */
 
@@ -12,13 +12,14 @@ static struct {
     int type;
 } known[KNOWN];
 
-void rb_rpp_testing_watch(VALUE object, uint64_t birth)
+static void watch(VALUE object, uint64_t birth)
 {
     known[birth % KNOWN].birth = birth;
     known[birth % KNOWN].type = RB_BUILTIN_TYPE(object);
 }
 
-void rb_rpp_testing_watched(const rpp_watched *table, rpp_fate (*fate)(uintptr_t address))
+/* At each address is an object, of its type at birth. With `fate`: and it does not die. */
+static void check(const rpp_watched *table, rpp_fate (*fate)(uintptr_t address))
 {
     for (size_t i = 0; i < rpp_watched_count(table); i++) {
         uint64_t birth;
@@ -28,6 +29,12 @@ void rb_rpp_testing_watched(const rpp_watched *table, rpp_fate (*fate)(uintptr_t
         int type = RB_BUILTIN_TYPE((VALUE)address);
         if (type != known[birth % KNOWN].type) rb_rpp_testing_abort("a watched object is another one now\n");
     }
+}
+
+void rb_rpp_testing_heap_init(void)
+{
+    rb_rpp_probed.object_watched = watch;
+    rb_rpp_probed.objects_followed = check;
 }
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "rb_frames.h"
+#include "rb_probes.h"
 
 #define LATE_NS (5 * RPP_NS_PER_US)
 #define METHODS 4096u /* further ones share the last place */
@@ -23,21 +24,22 @@ static struct {
 static bool taking;
 static uint64_t taking_since_ns;
 
-void rb_rpp_testing_tick_owed(const struct rb_rpp_thread *t)
+/* The first of those that are owed at a time counts. */
+static void tick_owed(const struct rb_rpp_thread *t)
 {
     if (owed.who == t) return;
     owed.who = t;
     owed.since_ns = rpp_monotonic_ns();
 }
 
-void rb_rpp_testing_owed_tick_begin(const struct rb_rpp_thread *t)
+static void owed_tick_begins(const struct rb_rpp_thread *t)
 {
     taking = true;
     taking_since_ns = owed.who == t ? owed.since_ns : 0;
     if (owed.who == t) owed.who = NULL;
 }
 
-void rb_rpp_testing_owed_tick_end(void)
+static void owed_tick_ends(void)
 {
     taking = false;
 }
@@ -52,7 +54,7 @@ static size_t place_of(uint32_t frame)
     return METHODS - 1;
 }
 
-void rb_rpp_testing_tick_captured(uint32_t leaf, bool in_handler)
+static void tick_captured(uint32_t leaf, bool in_handler)
 {
     if (!taking && !in_handler) return; /* a wait's end */
     size_t at = place_of(leaf);
@@ -82,6 +84,10 @@ static VALUE ticks_by_method(VALUE self)
 
 void rb_rpp_testing_ticks_init(VALUE native)
 {
+    rb_rpp_probed.tick_owed = tick_owed;
+    rb_rpp_probed.owed_tick_begins = owed_tick_begins;
+    rb_rpp_probed.owed_tick_ends = owed_tick_ends;
+    rb_rpp_probed.tick_captured = tick_captured;
     rb_define_singleton_method(native, "ticks_by_method", ticks_by_method, 0);
 }
 

@@ -14,28 +14,9 @@
 
 #include "rb_compat.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct rb_rpp_thread;
-
 #ifdef RPP_TESTING
 
-/* A tick could not be taken now. The first of those that are owed at a time counts. */
-void rb_rpp_testing_tick_owed(const struct rb_rpp_thread *thread);
-/* The tick that the thread owed is taken between these two, if it draws. */
-void rb_rpp_testing_owed_tick_begin(const struct rb_rpp_thread *thread);
-void rb_rpp_testing_owed_tick_end(void);
-/* A capture has the stack with this leaf, in a handler or not. */
-void rb_rpp_testing_tick_captured(uint32_t leaf, bool in_handler);
 void rb_rpp_testing_ticks_init(VALUE native);
-
-#else
-
-static inline void rb_rpp_testing_tick_owed(const struct rb_rpp_thread *thread) {}
-static inline void rb_rpp_testing_owed_tick_begin(const struct rb_rpp_thread *thread) {}
-static inline void rb_rpp_testing_owed_tick_end(void) {}
-static inline void rb_rpp_testing_tick_captured(uint32_t leaf, bool in_handler) {}
 
 #endif
 

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "rb_task.h"
-#include "rb_testing.h"
+#include "rb_probes.h"
 #include "rb_thread_methods.h"
 
 #if defined(__linux__)
@@ -238,7 +238,7 @@ uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *t)
 
 static uint64_t cpu_clock_of(void *thread)
 {
-    rb_rpp_testing_reading_cpu_clock();
+    RB_RPP_PROBE(reads_cpu_clock);
     return rpp_cpu_clock_ns(((rb_rpp_thread *)thread)->cpu_clock);
 }
 

@@ -15,7 +15,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/stats.h"
-#include "rb_testing.h"
+#include "rb_probes.h"
 #include "rb_walk.h"
 
 /* The kernel looks at CPU timers at its own tick, which is longer. */
@@ -39,7 +39,7 @@ static _Atomic(const timer_signal *) in_use; /* NULL: there are no timers */
 static void set(rb_rpp_thread *t, uint64_t ns)
 {
     if (ns < SHORTEST_NS) ns = SHORTEST_NS;
-    if (rb_rpp_testing_period_ns()) ns = rb_rpp_testing_period_ns();
+    if (RB_RPP_PROBED_PERIOD_NS) ns = RB_RPP_PROBED_PERIOD_NS;
     struct itimerspec once = {.it_value = {(time_t)(ns / RPP_NS_PER_S), (long)(ns % RPP_NS_PER_S)}};
     timer_settime(t->timer, 0, &once, NULL);
 }
@@ -198,13 +198,13 @@ static bool create(rb_rpp_thread *t, const timer_signal *used)
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = used->number};
     event.sigev_value.sival_ptr = t;
     event.sigev_notify_thread_id = t->tid;
-    clockid_t clock = rb_rpp_testing_period_ns() ? CLOCK_MONOTONIC : t->cpu_clock;
+    clockid_t clock = RB_RPP_PROBED_PERIOD_NS ? CLOCK_MONOTONIC : t->cpu_clock;
     if (timer_create(clock, &event, &t->timer) != 0) {
         say_once(strerror(errno), "");
         return false;
     }
     t->has_timer = true;
-    rb_rpp_testing_timer_created(t);
+    RB_RPP_PROBE(timer_created, t);
     return true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "rb_testing.h"
+#include "rb_probes.h"
 
 #define STACK_BYTES (64u * 1024u)
 
@@ -30,7 +30,7 @@ void rb_rpp_trigger(void)
 void rb_rpp_trigger_other(rb_postponed_job_handle_t job)
 {
     pthread_mutex_lock(&lock);
-    rb_rpp_testing_triggering();
+    RB_RPP_PROBE(triggers_job);
     bool safe = !atomic_load(&nobody_has_run) || ruby_native_thread_p();
     if (safe && !left_vm) rb_postponed_job_trigger(job);
     pthread_mutex_unlock(&lock);
@@ -89,7 +89,7 @@ bool rb_rpp_trigger_knows_who_runs(void)
 void rb_rpp_trigger_gc_entered(void)
 {
     pthread_mutex_lock(&lock);
-    rb_rpp_testing_gc_entered();
+    RB_RPP_PROBE(gc_entered);
     pthread_mutex_unlock(&lock);
 }
 

@@ -8,7 +8,7 @@
 #include "core/base/stats.h"
 #include "core/sampling/sample_buffer.h"
 #include "rb_guard.h"
-#include "rb_testing.h"
+#include "rb_probes.h"
 #include "rb_vm_layout.h"
 
 /* libruby exports it, but no public header declares it. */
@@ -285,7 +285,7 @@ static const VALUE *execution_context_of(VALUE thread)
 static void walk_frames(void *argument)
 {
     walk *w = argument;
-    if (is_proven) rb_rpp_testing_in_walk();
+    if (is_proven) RB_RPP_PROBE(in_walk);
     const VALUE *ec = execution_context_of(w->thread);
     if (!ec || !ec[layout.ec.stack]) return;
     w->stack = words_at(ec[layout.ec.stack]);
@@ -324,7 +324,7 @@ int rb_rpp_walk(VALUE thread, int limit, VALUE *frames, int *lines)
 
 int rb_rpp_walk_interrupted(VALUE thread, int limit, VALUE *frames, int *lines)
 {
-    if (rb_rpp_testing_breaks("walk")) return walk_as_vm(thread, limit, frames, lines);
+    if (RB_RPP_PROBE_BREAKS("walk")) return walk_as_vm(thread, limit, frames, lines);
     int count = is_proven ? walk_checked(thread, limit, frames, lines) : RB_RPP_WALK_NOT_NOW;
     return count ? count : RB_RPP_WALK_NOT_NOW; /* between two fibers */
 }
@@ -409,7 +409,7 @@ static VALUE ask_planted_stacks(VALUE unused)
 bool rb_rpp_walk_prove(void)
 {
     static bool tried;
-    const rb_rpp_vm_layout *claimed = rb_rpp_testing_layout(rb_rpp_vm_layout_of(ruby_version));
+    const rb_rpp_vm_layout *claimed = RB_RPP_PROBED_LAYOUT(rb_rpp_vm_layout_of(ruby_version));
     if (tried || !claimed || !rb_rpp_guard_install()) return is_proven;
     layout = *claimed;
     int thrown = 0;
