@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The extension is this folder and the rooms of core/, every *.c of them: there is no list of sources to keep.
+# The extension is this folder and the rooms of core/ and ruby/, every *.c of them: there is no list of sources to keep.
 
 require "mkmf"
 require "open3"
@@ -61,10 +61,12 @@ have_library("rt", "timer_create", "time.h") # before glibc 2.34, timers had a l
 
 # --- sources and flags
 
-rooms = Dir[File.join(__dir__, "core", "*", "")].map { |path| File.basename(path) }.sort - ["generated"]
-$srcs = Dir[File.join(__dir__, "{,core/{#{rooms.join(",")}}/}*.c"), File.join(carried, "*.c")].map { |path| File.basename(path) }
-$VPATH.push(*rooms.map { |room| "$(srcdir)/core/#{room}" }, generated)
-$INCFLAGS << " -I$(srcdir) -I$(srcdir)/core -I#{generated}"
+rooms = Dir["{core,ruby}/*/", base: __dir__].sort - ["core/generated/"]
+$srcs = Dir["{,#{rooms.join(",")}}*.c", base: __dir__].map { |path| File.basename(path) } + Dir["*.c", base: carried]
+again = $srcs.tally.select { |_, count| count > 1 }.keys
+abort "rperf-push: objects share one folder, so files need names of their own: #{again.join(", ")}" if again.any?
+$VPATH.push(*rooms.map { |room| "$(srcdir)/#{room.chomp("/")}" }, generated)
+$INCFLAGS << " -I$(srcdir) -I$(srcdir)/ruby -I$(srcdir)/core -I#{generated}"
 
 $CPPFLAGS << " -D_GNU_SOURCE"
 $CPPFLAGS << " -DRPP_TESTING" if ENV["RPERF_PUSH_TESTING"] == "1"
@@ -77,5 +79,5 @@ create_header
 create_makefile("rperf_push/rperf_push")
 
 # mkmf knows the headers beside the sources only.
-headers = Dir[File.join(__dir__, "core", "*", "*.h"), File.join(carried, "*.h")]
+headers = Dir[File.join(__dir__, "{core,ruby}", "*", "*.h"), File.join(carried, "*.h")]
 File.write("Makefile", "\n$(OBJS): #{headers.map { |path| path.sub(__dir__, "$(srcdir)") }.join(" ")}\n", mode: "a")

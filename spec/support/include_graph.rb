@@ -11,14 +11,14 @@ class IncludeGraph
     alias_method :inspect, :to_s
   end
 
-  GENERATED = /\.pb\.h\z/
+  GENERATED = /\A(?:.*\.pb|extconf)\.h\z/
 
   attr_reader :root, :unknown
 
-  # @param beside [Boolean] files are included by their names alone, and of those in other folders nothing is said
-  def initialize(root, beside: false)
+  # @param below [String, nil] what these paths begin with is outside of the graph, and no room is above it
+  def initialize(root, below: nil)
     @root = root
-    @beside = beside
+    @below = below
     @unknown = []
     @includes = Hash.new { |all, unit| all[unit] = Set.new }
     sources.each { |path| read(path) }
@@ -44,9 +44,9 @@ class IncludeGraph
     unit = unit_of(path)
     @includes[unit]
     File.read(path).scan(/^\s*#\s*include\s*"([^"]+)"/) do |(included)|
-      next if GENERATED.match?(included)
+      next if GENERATED.match?(included) || (@below && included.start_with?(@below))
 
-      file = "#{@beside ? File.dirname(path) : root}/#{included}"
+      file = "#{root}/#{included}"
       next @unknown << "#{unit}: #{included}" unless File.file?(file)
 
       @includes[unit] << unit_of(file) unless unit_of(file) == unit

@@ -1,0 +1,105 @@
+/* rb_alloc_counts.c - how many objects each outlet's windows have, by the VM's counter. */
+#include "captures/rb_alloc_counts.h"
+
+#include <string.h>
+
+#include "threads/rb_outlets.h"
+#include "threads/rb_push.h"
+
+typedef struct counting {
+    rb_rpp_alloc_terms terms;
+    bool on;
+    uint64_t from, sum; /* the counter when it was last read; objects since the window began */
+    uint64_t cut;       /* of the window that has ended, not pushed yet */
+} counting;
+
+static counting each[RB_RPP_OUTLETS];
+/* Of the objects on the way to the n-th, those of the windows before; by outlet. */
+static uint64_t elsewhere[RB_RPP_OUTLETS];
+rb_rpp_alloc_paces rb_rpp_alloc_pace = {.left = UINT64_MAX};
+static VALUE counter_name;
+
+uint64_t rb_rpp_alloc_counter(void)
+{
+    return rb_gc_stat(counter_name);
+}
+
+const rb_rpp_alloc_terms *rb_rpp_alloc_counted(rb_rpp_outlet outlet)
+{
+    return each[outlet].on ? &each[outlet].terms : NULL;
+}
+
+static void read_counter(counting *c)
+{
+    uint64_t now = rb_rpp_alloc_counter();
+    c->sum += now - c->from;
+    c->from = now;
+}
+
+void rb_rpp_alloc_counts_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms)
+{
+    each[outlet] = (counting){.terms = *terms};
+}
+
+bool rb_rpp_alloc_counts_begin(rb_rpp_outlet outlet)
+{
+    counting *c = &each[outlet];
+    c->on = c->terms.wanted;
+    c->from = rb_rpp_alloc_counter();
+    return c->on;
+}
+
+bool rb_rpp_alloc_counts_end(rb_rpp_outlet outlet)
+{
+    counting *c = &each[outlet];
+    if (!c->on) return false;
+    read_counter(c);
+    c->on = false;
+    return true;
+}
+
+void rb_rpp_alloc_counts_cut(rb_rpp_outlet outlet)
+{
+    counting *c = &each[outlet];
+    if (c->on) read_counter(c);
+    c->cut += c->sum;
+    c->sum = 0;
+    rb_rpp_alloc_leave_behind(outlet);
+}
+
+void rb_rpp_alloc_pace_begin(uint64_t nth)
+{
+    rb_rpp_alloc_pace = (rb_rpp_alloc_paces){nth, nth ? nth : UINT64_MAX};
+    memset(elsewhere, 0, sizeof elsewhere);
+}
+
+uint64_t rb_rpp_alloc_nth_weighs(rb_rpp_outlet outlet)
+{
+    return rb_rpp_alloc_pace.nth - elsewhere[outlet];
+}
+
+void rb_rpp_alloc_leave_behind(rb_rpp_outlet outlet)
+{
+    elsewhere[outlet] = rb_rpp_alloc_pace.nth ? rb_rpp_alloc_pace.nth - rb_rpp_alloc_pace.left : 0;
+}
+
+bool rb_rpp_alloc_counts_push(rb_rpp_outlet outlet)
+{
+    counting *c = &each[outlet];
+    if (!c->cut) return true;
+    rpp_sample sum = {.alloc_objects = c->cut, .sum = true};
+    uint32_t ended = rpp_pipeline_window(rb_rpp_outlet_pipeline(outlet)) - 1;
+    if (rb_rpp_push_counted(outlet, ended, &sum, NULL) != RPP_OK) return false;
+    c->cut = 0;
+    return true;
+}
+
+void rb_rpp_alloc_counts_forget_after_fork(void)
+{
+    memset(each, 0, sizeof each);
+}
+
+void rb_rpp_alloc_counts_init(void)
+{
+    counter_name = ID2SYM(rb_intern("total_allocated_objects"));
+}

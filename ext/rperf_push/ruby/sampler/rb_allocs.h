@@ -1,0 +1,50 @@
+/* rb_allocs.h - captures allocations: the stacks that create objects, and their classes.
+ *
+ * The VM counts all objects, which costs nothing. Its hook, which sees each of them, costs a third of an allocation and more. So the hook is on
+ * only in short moments at random (core/sampling/moments.h), some 1.5 % of the time, and of what it then sees some are drawn. Counters
+ * decide sums, draws decide shares (core/profile/counted.h). To switch it takes some 100 ns, walks no code and leaves nothing behind
+ * (benchmark/allocations.rb).
+ *
+ * A session may instead ask for each n-th object: then the hook is always on.
+ *
+ * The new object is not complete: only its type, class and slot are read. A class becomes the leaf frame of the stack; what the VM
+ * creates for itself has none and is (internal).
+ *
+ * For mode heap, the objects that are captured are watched, too (rb_heap.h).
+ *
+ * With other Ractors nothing is switched: Ruby loses events of other Ractors when a tracepoint changes. The counters go on, so the
+ * objects are then without a stack.
+ *
+ * Threads    the thread that holds the GVL. Nothing but follow allocates.
+ * Ownership  nothing to own.
+ */
+#ifndef RB_ALLOCS_H
+#define RB_ALLOCS_H
+
+#include "vm/rb_compat.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "captures/rb_alloc_counts.h"
+#include "core/sampling/moments.h"
+
+/* For pipelines: when they watch. */
+extern const rpp_moments rb_rpp_allocs_moments;
+
+/* Before the outlet is switched on for the first time. */
+void rb_rpp_allocs_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms);
+/* After the outlet was switched off for the last time. */
+void rb_rpp_allocs_detach(rb_rpp_outlet outlet);
+/* After the outlet was switched on, before it is switched off: its objects are counted in between. */
+void rb_rpp_allocs_resume(rb_rpp_outlet outlet);
+void rb_rpp_allocs_pause(rb_rpp_outlet outlet);
+/* In a job or method: switches the hook as the moments and sessions want it now. */
+void rb_rpp_allocs_follow(void);
+
+/* In a forked child: touches our own memory only. The next follow switches the hook off. */
+void rb_rpp_allocs_forget_after_fork(void);
+/* Call it once per process. */
+void rb_rpp_allocs_init(void);
+
+#endif
