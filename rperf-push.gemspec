@@ -16,7 +16,7 @@ Gem::Specification.new do |spec|
   spec.homepage = "https://github.com/rperf-push/rperf-push"
   spec.required_ruby_version = ">= 3.3.1"
 
-  # ext/rperf_push/core/generated and lib/rperf_push/page are there only while `rake build` packs the gem. Without the former,
+  # ext/rperf_push/core/generated and lib/rperf_push/web_ui/page are there only while `rake build` packs the gem. Without the former,
   # as from git or after `gem build`, extconf.rb generates it.
   spec.files = Dir.glob(
     [

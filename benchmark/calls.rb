@@ -99,7 +99,7 @@ module Calls
   # Each chain of ten methods, as deep as the tree is to be.
   UPDATES = <<~'RUBY'
     require "rperf_push"
-    require "rperf_push/call_trace"
+    require "rperf_push/calls/call_trace"
     class Walk
       10.times do |number|
         class_eval("def m#{number}(levels) = levels.zero? || (#{Array.new(10) { |one| "m#{one}(levels - 1)" }.join("; ")})")

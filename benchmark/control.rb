@@ -9,7 +9,7 @@ require "etc"
 require "net/http"
 require "tmpdir"
 require_relative "../lib/rperf_push"
-require_relative "../lib/rperf_push/control_client"
+require_relative "../lib/rperf_push/remote/control_client"
 require_relative "../examples/support/shop_process"
 
 LIB = File.expand_path("../lib", __dir__)

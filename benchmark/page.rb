@@ -8,7 +8,7 @@
 
 require "tmpdir"
 require_relative "../lib/rperf_push"
-require_relative "../lib/rperf_push/page"
+require_relative "../lib/rperf_push/web_ui/page"
 require_relative "../spec/support/chromium"
 
 stacks = Integer(ARGV.fetch(0, "300000"))

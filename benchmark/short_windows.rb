@@ -10,9 +10,9 @@ require "optparse"
 require "rbconfig"
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "rperf_push"
-require "rperf_push/attachment"
-require "rperf_push/control_client"
-require "rperf_push/merge"
+require "rperf_push/remote/attachment"
+require "rperf_push/remote/control_client"
+require "rperf_push/data/merge"
 
 BURSTS = 4
 BURST_MS = 500

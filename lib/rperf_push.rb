@@ -11,21 +11,21 @@ module RperfPush
 end
 
 RperfPush::Library.load
-require_relative "rperf_push/call_trace"
-require_relative "rperf_push/configuration"
-require_relative "rperf_push/configuration_error"
-require_relative "rperf_push/difference"
-require_relative "rperf_push/environment"
-require_relative "rperf_push/formats/collapsed"
-require_relative "rperf_push/formats/pprof"
-require_relative "rperf_push/formats/text"
-require_relative "rperf_push/merge"
-require_relative "rperf_push/on_demand"
-require_relative "rperf_push/planted_stack"
-require_relative "rperf_push/rails_watch"
-require_relative "rperf_push/replacement"
-require_relative "rperf_push/report"
-require_relative "rperf_push/start_line"
+require_relative "rperf_push/calls/call_trace"
+require_relative "rperf_push/settings/configuration"
+require_relative "rperf_push/settings/configuration_error"
+require_relative "rperf_push/data/difference"
+require_relative "rperf_push/settings/environment"
+require_relative "rperf_push/data/formats/collapsed"
+require_relative "rperf_push/data/formats/pprof"
+require_relative "rperf_push/data/formats/text"
+require_relative "rperf_push/data/merge"
+require_relative "rperf_push/sessions/on_demand"
+require_relative "rperf_push/base/planted_stack"
+require_relative "rperf_push/integrations/rails_watch"
+require_relative "rperf_push/sessions/replacement"
+require_relative "rperf_push/data/report"
+require_relative "rperf_push/settings/start_line"
 
 # A continuous profiler: every process samples its own CPU and wall time and pushes a pprof to a backend in every interval.
 #
@@ -38,11 +38,11 @@ require_relative "rperf_push/start_line"
 module RperfPush
   # Loaded where they are used first: they need gems that come with Ruby. If RUBYOPT loads this file, Bundler has not yet chosen
   # the versions of those.
-  autoload :FormatError, "#{__dir__}/rperf_push/formats"
-  autoload :Formats, "#{__dir__}/rperf_push/formats"
-  autoload :JSONFile, "#{__dir__}/rperf_push/formats/json_file"
-  autoload :Meta, "#{__dir__}/rperf_push/meta"
-  autoload :Table, "#{__dir__}/rperf_push/table"
+  autoload :FormatError, "#{__dir__}/rperf_push/data/formats"
+  autoload :Formats, "#{__dir__}/rperf_push/data/formats"
+  autoload :JSONFile, "#{__dir__}/rperf_push/data/formats/json_file"
+  autoload :Meta, "#{__dir__}/rperf_push/data/meta"
+  autoload :Table, "#{__dir__}/rperf_push/data/table"
 
   class << self
     # Starts profiling, or replaces the running configuration. Forked children inherit the settings.

@@ -11,8 +11,8 @@ RSpec.describe "Updates of a trace" do
   watching = <<~RUBY
     require "json"
     require "rperf_push"
-    require "rperf_push/call_trace"
-    require "rperf_push/live_calls"
+    require "rperf_push/calls/call_trace"
+    require "rperf_push/remote/live_calls"
 
     COLUMNS = RperfPush::LiveCalls::COLUMNS.drop(1)
 

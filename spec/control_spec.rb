@@ -2,8 +2,8 @@
 
 require "pty"
 require "rperf_push"
-require "rperf_push/control_client"
-require "rperf_push/live_calls"
+require "rperf_push/remote/control_client"
+require "rperf_push/remote/live_calls"
 require_relative "support/held_port"
 require_relative "support/listening_process"
 
@@ -465,7 +465,7 @@ RSpec.describe "the control socket" do
         loop { sleep 0.001 }
       RUBY
       ends = -> { client_of(program).connect("trace") { |stream| nil until stream.read(timeout: 60).first == :nothing } }
-      expect(&ends).to raise_error(RperfPush::ControlClient::Refused, %r{-- /gone/rperf_push/call_attachment})
+      expect(&ends).to raise_error(RperfPush::ControlClient::Refused, %r{-- /gone/rperf_push/remote/call_attachment})
       program.say("bring it back")
       expect(program.line).to eq("there")
       expect(&ends).to raise_error(RperfPush::ControlClient::Refused, /the process has gone, or/)
@@ -473,7 +473,7 @@ RSpec.describe "the control socket" do
 
     it "leaves nothing on where the thread is killed as it begins" do
       program = listening(<<~RUBY)
-        require "rperf_push/call_trace"
+        require "rperf_push/calls/call_trace"
         RperfPush::CallTrace.prepend(Module.new { def resume = super.tap { Thread.current.kill unless Thread.current == Thread.main } })
         told = Thread.new { $stdin.gets }
         puts "ready"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/control_client"
+require "rperf_push/remote/control_client"
 require_relative "support/listening_process"
 
 # Whom the commands believe that look into processes: a socket may be of another user, or answer with anything, or never.

@@ -108,7 +108,7 @@ RSpec.describe "The gem" do
     end
     expect(spec.required_ruby_version).not_to be_satisfied_by(Gem::Version.new("3.5.0"))
     expect(spec.files.grep(/\.(?:c|h)\z|extconf/)).to eq([])
-    expect(spec.files).to include("lib/rperf_push/page/index.html")
+    expect(spec.files).to include("lib/rperf_push/web_ui/page/index.html")
   end
 
   # All programs of the machine but these.

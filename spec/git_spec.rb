@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/git"
+require "rperf_push/settings/git"
 
 # What is said of the commit is read from files. A repository can plant programs that git runs; none of them is run.
 RSpec.describe "RperfPush::Git" do

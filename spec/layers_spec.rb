@@ -60,3 +60,33 @@ RSpec.describe "ext/rperf_push" do
     expect(incomplete.map { |path| File.basename(path) }).to eq([])
   end
 end
+
+RSpec.describe "lib/rperf_push" do
+  # Each room requires of the rooms before it only. What stands beside them is what users and RUBYOPT require.
+  rooms = %w[base settings calls data sessions remote web_ui integrations]
+  root = File.expand_path("../lib/rperf_push", __dir__)
+  room_of = ->(path) { path.delete_prefix("#{root}/").split("/").first }
+
+  it "is rooms, the command line, and what users require" do
+    files = Dir["#{root}/*.rb"].map { |path| File.basename(path, ".rb") }
+    expect(Dir["#{root}/*/*.rb"].map { |path| room_of[path] }.uniq).to match_array([*rooms, "cli"])
+    expect(files).to match_array(%w[active_job autostart call_session cli control delayed_job inherited injection library opentelemetry pprof_endpoint
+                                    rack resque session sidekiq tags verbose version viewer])
+  end
+
+  it "has the files that C requires" do
+    code = Dir[File.expand_path("../ext/rperf_push/ruby/*/*.c", __dir__)].map { |path| File.read(path) }.join
+    required = code.scan(%r{PRIsVALUE "(/rperf_push/[a-z_/]+)"}).flatten
+    expect(required).not_to be_empty
+    expect(required.reject { |file| File.file?("#{File.dirname(root)}#{file}.rb") }).to eq([])
+  end
+
+  it "has arrows between rooms in one direction" do
+    required = Dir["#{root}/{#{rooms.join(",")}}/**/*.rb"].flat_map do |path|
+      File.read(path).scan(/^\s*require_relative "([^"#]+)"/).map { |(file)| [path, File.expand_path(file, File.dirname(path))] }
+    end
+    expect(required.size).to be > 80
+    upward = required.select { |from, to| rooms.index(room_of[to]).to_i > rooms.index(room_of[from]) }
+    expect(upward).to eq([])
+  end
+end

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/live_audience"
-require "rperf_push/live_trace"
+require "rperf_push/remote/live_audience"
+require "rperf_push/remote/live_trace"
 
 # What a process answers that has not heard yet that its last trace was given up, as when it keeps the GVL in a call of C.
 RSpec.describe RperfPush::LiveTrace do

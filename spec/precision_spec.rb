@@ -120,7 +120,7 @@ RSpec.describe "the precision of a row" do
   end
 
   it "is that of the new weight, when only some values are selected" do
-    require "rperf_push/selection"
+    require "rperf_push/data/selection"
     both = part({ wall: [9], samples: [2], weight_squares: [16], wall_squares: [81] }, mode: %i[cpu wall])
     expect(RperfPush::Selection.new(both, [:wall]).data[:values]).to eq({ samples: [2], weight_squares: [81] })
     expect(RperfPush::Selection.new(both, [:cpu]).data[:values]).to eq({ samples: [2], weight_squares: [16] })

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/role"
+require "rperf_push/settings/role"
 
 RSpec.describe RperfPush::Role do
   {

@@ -9,7 +9,7 @@ require "socket"
 require "timeout"
 require "uri"
 require "zlib"
-require_relative "../lib/rperf_push/git"
+require_relative "../lib/rperf_push/settings/git"
 Dir[File.join(__dir__, "support", "helpers", "*.rb")].each { |file| require file }
 
 # What the specs read is UTF-8, whatever the locale. The programs that they start have the locale of the run.

@@ -5,7 +5,7 @@ require "net/http"
 require "rbconfig"
 require "tempfile"
 require "tmpdir"
-require_relative "../../lib/rperf_push/control_client"
+require_relative "../../lib/rperf_push/remote/control_client"
 
 # A Rack application of others on Puma, in a process of its own, with its own bundle. It is visited as a proxy would that ends TLS.
 class WebApplication

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../rperf_push"
-require_relative "activity"
+require_relative "."
+require_relative "integrations/activity"
 
 module RperfPush
   # Labels the samples of a job with its class and its queue. In Rails the railtie includes it in ActiveJob::Base, for every adapter

@@ -10,7 +10,7 @@ begin
   if order && (order[:pid] ||= Process.pid) == Process.pid
     ENV["RPERF_PUSH_CALLS"] = [Marshal.dump(order)].pack("m0")
     require "rperf_push"
-    require "rperf_push/traced_process"
+    require "rperf_push/sessions/traced_process"
     RperfPush::TracedProcess.begin(order)
   elsif order
     ENV.delete("RPERF_PUSH_CALLS")

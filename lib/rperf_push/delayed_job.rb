@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "delayed_job"
-require_relative "../rperf_push"
-require_relative "activity"
+require_relative "."
+require_relative "integrations/activity"
 
 module RperfPush
   # Labels the samples of a Delayed Job job with its class (or "Class#method" for a call through `delay`) and its queue:

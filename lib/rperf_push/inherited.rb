@@ -5,7 +5,7 @@
 begin
   if Dir.exist?(ENV["RPERF_PUSH_INHERITED_DIR"].to_s)
     require "rperf_push"
-    require "rperf_push/descendants"
+    require "rperf_push/sessions/descendants"
     RperfPush::Descendants.carry_on
   else # the session has ended
     load("rperf_push/injection.rb", apart = Module.new) # the program sees nothing of a module that it can not use

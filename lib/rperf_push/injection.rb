@@ -19,7 +19,7 @@ module RperfPush
 
     # The folders of this copy and of its library, which RubyGems may keep elsewhere.
     def rubylib(feature, old)
-      require_relative "loader_copy"
+      require_relative "sessions/loader_copy"
       copy = LoaderCopy.folder(feature, Native::LIB_DIR)
       library = $LOADED_FEATURES.find { |path| path.match?(%r{/rperf_push\.(so|bundle)\z}) }
       folder = library&.sub(%r{/rperf_push/(?:[\d.]+/)?rperf_push\.\w+\z}, "")

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "opentelemetry-sdk"
-require_relative "../rperf_push"
-require_relative "activity"
+require_relative "."
+require_relative "integrations/activity"
 
 module RperfPush
   # Labels samples with `span_id`, that of the local root span (the first one of this process in its trace), as Grafana's "traces to

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../rperf_push"
-require_relative "side_session"
+require_relative "."
+require_relative "sessions/side_session"
 
 module RperfPush
   # For clients that pull profiles: `go tool pprof http://…`, Parca's scraper, Grafana Alloy's `pyroscope.scrape`.

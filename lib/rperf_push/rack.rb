@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../rperf_push"
-require_relative "endpoint"
-require_relative "request"
-require_relative "routers"
+require_relative "."
+require_relative "integrations/endpoint"
+require_relative "integrations/request"
+require_relative "integrations/routers"
 
 module RperfPush
   # Labels the samples of a request with its endpoint. If a router of {Routers} is loaded, it names the endpoint as soon as it has

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "resque"
-require_relative "../rperf_push"
-require_relative "activity"
+require_relative "."
+require_relative "integrations/activity"
 
 module RperfPush
   # Labels the samples of a Resque job with its class and its queue: `require "rperf_push/resque"`.

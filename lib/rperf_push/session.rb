@@ -10,7 +10,7 @@ begin
     apart::RperfPush::Injection::Offer.of_session.withdraw
   else
     require "rperf_push"
-    require "rperf_push/session_member"
+    require "rperf_push/sessions/session_member"
     RperfPush::SessionMember.join
   end
 rescue LoadError, SyntaxError, StandardError => e

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../rperf_push"
-require_relative "activity"
+require_relative "."
+require_relative "integrations/activity"
 
 module RperfPush
   # Labels the samples of a Sidekiq job with its class and its queue. For an Active Job this is the job's class, not the wrapper's.

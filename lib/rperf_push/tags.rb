@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "git"
+require_relative "settings/git"
 
 module RperfPush
   # Tags that say what runs: for `config.tags`, where they are wanted.

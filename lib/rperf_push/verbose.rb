@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "formats/text"
-require_relative "graph"
+require_relative "data/formats/text"
+require_relative "data/graph"
 
 module RperfPush
   # The text of `verbose:` and `-v`: what was sampled, at which cost, and the top functions.

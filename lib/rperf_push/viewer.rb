@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
 require "monitor"
-require_relative "../rperf_push"
-require_relative "deferred_session"
-require_relative "local_development"
-require_relative "merge"
-require_relative "notice"
-require_relative "page_app"
-require_relative "side_session"
-require_relative "viewer_cluster"
-require_relative "viewer_snapshots"
-require_relative "viewer_timer"
+require_relative "."
+require_relative "sessions/deferred_session"
+require_relative "settings/local_development"
+require_relative "data/merge"
+require_relative "base/notice"
+require_relative "web_ui/page_app"
+require_relative "sessions/side_session"
+require_relative "web_ui/viewer_cluster"
+require_relative "web_ui/viewer_snapshots"
+require_relative "web_ui/viewer_timer"
 
 module RperfPush
   # The page inside an application: profiles of this process, and of all workers of its cluster, as snapshots that it keeps. Rack

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/printable"
+require "rperf_push/base/printable"
 require_relative "../support/listening_process"
 
 # A program's names, labels and files, and what others say, reach a terminal as text that it shows and does not obey.

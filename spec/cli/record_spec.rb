@@ -2,7 +2,7 @@
 
 require "rperf_push"
 require "rperf_push/cli"
-require "rperf_push/session_folder"
+require "rperf_push/sessions/session_folder"
 require "zlib"
 
 RSpec.describe "rperf-push record" do

@@ -229,7 +229,7 @@ RSpec.describe "RperfPush.start(inherit: true)" do
     interrupted, = said(<<~'RUBY')
       before = ENV.to_h
       RperfPush.start(inherit: true) { nil } # what is loaded once is loaded
-      files = %w[inheritance descendants injection session_folder on_demand].map { |name| "#{RperfPush::Native::LIB_DIR}/rperf_push/#{name}.rb" }
+      files = %w[sessions/inheritance sessions/descendants injection sessions/session_folder sessions/on_demand].map { |name| "#{RperfPush::Native::LIB_DIR}/rperf_push/#{name}.rb" }
       at_line = lambda do |number, &call|
         lines = 0
         trace = TracePoint.new(:line) { |point| files.include?(point.path) && (lines += 1) == number && (trace.disable; raise IOError) }

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require "rperf_push/live_feed"
+require "rperf_push/remote/live_feed"
 require "rperf_push/cli"
 require "rperf_push/cli/page_server"
-require "rperf_push/page_app"
+require "rperf_push/web_ui/page_app"
 require "net/http"
 require_relative "../support/held_port"
 require_relative "../support/live_page"

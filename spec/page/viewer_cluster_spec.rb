@@ -3,7 +3,7 @@
 require "json"
 require "net/http"
 require "rperf_push"
-require "rperf_push/control_client"
+require "rperf_push/remote/control_client"
 require_relative "../support/held_port"
 
 # The viewer in a real Puma cluster: whichever worker is asked, it shows all of them.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/live_feed"
+require "rperf_push/remote/live_feed"
 require "rperf_push/cli"
 
 module Properties

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/control_client"
+require "rperf_push/remote/control_client"
 require_relative "chromium"
 require_relative "listening_process"
 require_relative "helpers/command_line"

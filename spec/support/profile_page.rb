@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require "rperf_push/page"
+require "rperf_push/web_ui/page"
 require "tmpdir"
 require_relative "chromium"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../attachment"
+require_relative "../remote/attachment"
 require_relative "attach_trace"
 require_relative "options"
 require_relative "processes"

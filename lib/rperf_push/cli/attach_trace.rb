@@ -2,7 +2,7 @@
 
 require "io/console"
 require "rperf_push"
-require_relative "../control_client"
+require_relative "../remote/control_client"
 require_relative "processes"
 require_relative "trace_file"
 require_relative "trace_request"

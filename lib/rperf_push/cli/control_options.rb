@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../formats/limit"
+require_relative "../data/formats/limit"
 require_relative "option"
 require_relative "trace_options"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../live_feed"
+require_relative "../remote/live_feed"
 require_relative "options"
 require_relative "processes"
 require_relative "showing"

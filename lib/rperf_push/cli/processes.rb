@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require_relative "../control_client"
+require_relative "../remote/control_client"
 require_relative "mistakes"
 
 module RperfPush

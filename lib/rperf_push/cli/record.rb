@@ -3,7 +3,7 @@
 require "fileutils"
 require "json"
 require "shellwords"
-require_relative "../git"
+require_relative "../settings/git"
 require_relative "options"
 require_relative "recording"
 

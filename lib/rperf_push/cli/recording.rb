@@ -2,7 +2,7 @@
 
 require "rbconfig"
 require "rperf_push"
-require_relative "../session_folder"
+require_relative "../sessions/session_folder"
 require_relative "../injection"
 require_relative "command"
 require_relative "mistakes"

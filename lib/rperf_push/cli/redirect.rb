@@ -3,7 +3,7 @@
 require "cgi/escape"
 require "fileutils"
 require "uri"
-require_relative "../session_folder"
+require_relative "../sessions/session_folder"
 
 module RperfPush
   module CLI

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../git"
+require_relative "../settings/git"
 require_relative "../injection"
 require_relative "settings"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../rperf_push"
+require_relative ".."
 require_relative "mistakes"
 
 module RperfPush

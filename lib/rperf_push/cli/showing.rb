@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../page_app"
+require_relative "../web_ui/page_app"
 require_relative "browser"
 require_relative "page_server"
 require_relative "profiles"

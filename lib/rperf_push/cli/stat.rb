@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../selection"
+require_relative "../data/selection"
 require_relative "options"
 require_relative "record"
 require_relative "recording"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "io/console"
-require_relative "../attachment"
+require_relative "../remote/attachment"
 require_relative "options"
 require_relative "processes"
 require_relative "top_screen"

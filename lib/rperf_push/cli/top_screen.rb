@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../formats/text"
-require_relative "../graph"
-require_relative "../printable"
-require_relative "../values"
+require_relative "../data/formats/text"
+require_relative "../data/graph"
+require_relative "../base/printable"
+require_relative "../data/values"
 
 module RperfPush
   module CLI

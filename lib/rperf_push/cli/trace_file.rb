@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../atomic_file"
+require_relative "../base/atomic_file"
 require_relative "mistakes"
 require_relative "record"
 

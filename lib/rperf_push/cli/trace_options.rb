@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../call_trace"
+require_relative "../calls/call_trace"
 require_relative "option"
 
 module RperfPush

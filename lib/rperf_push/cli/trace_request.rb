@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../control_client"
+require_relative "../remote/control_client"
 require_relative "mistakes"
 
 module RperfPush

@@ -63,7 +63,7 @@ static VALUE all_of(const char *key)
 static VALUE prepare_tracing(void)
 {
     VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
-    rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/call_attachment", lib));
+    rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/remote/call_attachment", lib));
     VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks),
                          truth(watch.interval_ms),
                          rb_ary_new_from_args(3, all_of("mode"), all_of("only"), all_of("except"))};

@@ -12,7 +12,7 @@
 
 #include "vm/rb_compat.h"
 
-/* Defines the methods of Native for lib/rperf_push/call_updates.rb. */
+/* Defines the methods of Native for lib/rperf_push/calls/call_updates.rb. */
 void rb_rpp_call_updates_init(VALUE native);
 
 #endif

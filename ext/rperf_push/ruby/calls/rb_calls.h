@@ -19,7 +19,7 @@ extern const rb_rpp_participant rb_rpp_calls_life;
 /* Raises if it is no tracing. */
 rb_rpp_tracing *rb_rpp_tracing_of(VALUE object);
 
-/* Defines the methods of Native for lib/rperf_push/call_trace.rb. */
+/* Defines the methods of Native for lib/rperf_push/calls/call_trace.rb. */
 void rb_rpp_calls_init(VALUE native);
 
 #endif
