@@ -1,6 +1,7 @@
 import type { Profile } from "./data/profile";
-import { takeSnapshot } from "./data/served";
-import { droppedSource, type Source } from "./data/source";
+import { takeSnapshot } from "./sources/served";
+import { droppedSource } from "./sources/file_source";
+import type { Source } from "./sources/source";
 import { Model } from "./model";
 import { CLEARED, Controls } from "./parts/controls";
 import { aboutLine } from "./parts/about";
@@ -19,8 +20,8 @@ import { sourceView } from "./views/source";
 import { tableView } from "./views/table";
 import { tagsView } from "./views/tags";
 import { timelineView } from "./views/timeline";
-import { treeView, type Place } from "./views/tree";
-import type { Shown } from "./views/view";
+import { treeView } from "./views/tree";
+import type { Place, Shown } from "./views/view";
 
 const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
   flame: flameView, table: tableView, callers: callersView, tree: treeView, tags: tagsView, timeline: timelineView, source: sourceView,

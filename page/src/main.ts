@@ -1,5 +1,5 @@
 import { App } from "./app";
-import { openSource } from "./data/source";
+import { openSource } from "./sources/open";
 import { h } from "./parts/dom";
 import "./style.css";
 

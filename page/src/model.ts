@@ -1,12 +1,11 @@
 import { about, type Told } from "./data/about";
-import { callTree, type CallTree, type Question } from "./data/call_tree";
+import { callTree, type CallTree, type Question, type Row } from "./data/call_tree";
 import type { Filter, Tag } from "./data/filter";
-import { functions, type Row } from "./data/functions";
+import { functions } from "./data/functions";
 import type { Profile, ValueType } from "./data/profile";
-import type { Trees } from "./data/reading";
 import { sandwich, type Sandwich } from "./data/sandwich";
 import { parseRange, type Comparison } from "./data/sides";
-import type { Live } from "./data/source";
+import type { Live, Trees } from "./sources/source";
 import { whatThreadsDid } from "./data/tags";
 import { Timeline } from "./data/timeline";
 import type { State, View } from "./parts/state";

@@ -1,11 +1,22 @@
 import { DOINGS, isRunning, statesOf, type Colour } from "./doing";
-import type { Row } from "./functions";
 import { Sieve, NONE, type Filter } from "./filter";
 import { Groups, type Group, type Grouping } from "./grouping";
 import { stateFrame } from "./origin";
 import { BASE, sideOf, TARGET, type Comparison } from "./sides";
 import type { Profile } from "./profile";
 import { StackTree } from "./stack_tree";
+
+/** What a group comes to, wherever it is called from; a call within itself counts once. */
+export interface Row {
+  id: number;
+  group: Group;
+  self: number;
+  total: number;
+  baseSelf: number;
+  baseTotal: number;
+  selfError: number | null; // as CallTree has it of nodes
+  totalError: number | null;
+}
 
 export interface Question {
   type: number; // which value

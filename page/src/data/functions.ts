@@ -1,17 +1,4 @@
-import { twice, type CallTree } from "./call_tree";
-import type { Group } from "./grouping";
-
-/** What a group comes to, wherever it is called from; a call within itself counts once. */
-export interface Row {
-  id: number;
-  group: Group;
-  self: number;
-  total: number;
-  baseSelf: number;
-  baseTotal: number;
-  selfError: number | null; // as CallTree has it of nodes
-  totalError: number | null;
-}
+import { twice, type CallTree, type Row } from "./call_tree";
 
 export function functions(tree: CallTree): readonly Row[] {
   return (tree.rows ??= rowsOf(tree));

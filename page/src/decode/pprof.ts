@@ -3,37 +3,10 @@ import type { GrowingProfile } from "../data/growing_profile";
 import type { Side } from "../data/profile";
 import { pprofFacts } from "./pprof_facts";
 import { Samples } from "./pprof_samples";
+import { Tables, type Location } from "./pprof_tables";
 
 /** Numbers of profile.proto's fields. */
 const PROFILE = { sampleType: 1, sample: 2, mapping: 3, location: 4, function: 5, string: 6, time: 9, duration: 10, periodType: 11, period: 12, comment: 13, default: 14 };
-
-export interface Location {
-  id: number;
-  mapping: number;
-  address: number;
-  lines: { function: number; line: number }[]; // the innermost first
-}
-interface FunctionEntry {
-  id: number;
-  name: number;
-  file: number;
-}
-
-/** Everything but the samples, which refer to what may stand after them: of those only where they are. */
-export class Tables {
-  strings: string[] = [];
-  types: { type: number; unit: number }[] = [];
-  locations: Location[] = [];
-  functions = new Map<number, FunctionEntry>();
-  mappings = new Map<number, number>(); // id => the file's name
-  samples: number[] = []; // begin, end, begin, end ...
-  time = 0;
-  duration = 0;
-  period = 0;
-  periodType = { type: 0, unit: 0 };
-  comments: number[] = [];
-  defaultType = 0;
-}
 
 export function decodePprof(bytes: Uint8Array, name: string, side: Side, profile: GrowingProfile): void {
   const pbf = new PbfReader(bytes);

@@ -1,6 +1,6 @@
 import { factsOf } from "../data/about";
 import type { Fact } from "../data/profile";
-import type { Tables } from "./pprof";
+import type { Tables } from "./pprof_tables";
 
 /** Comments of ours and of rperf, which say what pprof has no field for. Those of other producers are shown as they are. */
 const KNOWN: [pattern: RegExp, name: string, unit?: string, joined?: Fact["joined"]][] = [

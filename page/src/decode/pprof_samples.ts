@@ -2,7 +2,7 @@ import { PbfReader } from "pbf";
 import type { GrowingProfile } from "../data/growing_profile";
 import type { Labels } from "../data/profile";
 import { StackTree } from "../data/stack_tree";
-import type { Location, Tables } from "./pprof";
+import type { Location, Tables } from "./pprof_tables";
 
 /** Numbers of profile.proto's fields. */
 const SAMPLE = { location: 1, value: 2, label: 3 };

@@ -3,9 +3,9 @@ import { functions } from "../data/functions";
 import { GrowingProfile, handedOver } from "../data/growing_profile";
 import { keepLatestLevels } from "../data/levels";
 import type { Profile } from "../data/profile";
-import { isLarge, type Answer, type Order } from "../data/reading";
 import { sandwich } from "../data/sandwich";
 import { decode } from "./decode";
+import { isLarge, type Answer, type Order } from "./orders";
 
 // Reads files one after the other, in a thread of its own: the page goes on meanwhile.
 let profile = new GrowingProfile();

@@ -1,4 +1,4 @@
-import type { Live, LiveProcess, Position } from "../data/source";
+import type { Live, LiveProcess, Position } from "../sources/source";
 import { tagText, type Model } from "../model";
 import { h, select } from "./dom";
 import { quantity } from "./numbers";

@@ -1,5 +1,5 @@
 import type { CallTree } from "../data/call_tree";
-import type { Row } from "../data/functions";
+import type { Row } from "../data/call_tree";
 import type { Group } from "../data/grouping";
 import type { Near } from "../data/sandwich";
 import { h } from "../parts/dom";

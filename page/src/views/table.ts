@@ -1,5 +1,5 @@
-import type { CallTree } from "../data/call_tree";
-import { functions, type Row } from "../data/functions";
+import type { CallTree, Row } from "../data/call_tree";
+import { functions } from "../data/functions";
 import { pattern } from "../model";
 import { h } from "../parts/dom";
 import { change, error, percent, quantity } from "../parts/numbers";

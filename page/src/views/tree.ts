@@ -3,20 +3,10 @@ import { pattern } from "../model";
 import { h, isShortcut } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { order } from "../parts/table";
-import type { Marked } from "./flame_graph";
-import type { Shown } from "./view";
+import type { Place, Shown } from "./view";
 
 const MOST_CHILDREN = 100; // shown at once
 const OPEN_SHARE = 0.5; // of the parent: the way down that is opened by itself
-
-/** Which rows are open, and which one the keys are at: by their names from the root on, as a tree that grows is drawn again and again. */
-export interface Place {
-  opened: Set<string>;
-  here: string;
-  box: Marked; // in the flame graph
-  whole: Set<string>; // tables whose rows are all shown
-  tree?: CallTree; // in which they are
-}
 
 /** The call tree as rows that open. */
 export function treeView({ model, state, store, source, place, say }: Shown): HTMLElement {

@@ -1,7 +1,17 @@
-import type { Source } from "../data/source";
+import type { CallTree } from "../data/call_tree";
+import type { Source } from "../sources/source";
 import type { Model } from "../model";
 import type { State, Store } from "../parts/state";
-import type { Place } from "./tree";
+import type { Marked } from "./flame_graph";
+
+/** Which rows are open, and which one the keys are at: by their names from the root on, as a tree that grows is drawn again and again. */
+export interface Place {
+  opened: Set<string>;
+  here: string;
+  box: Marked; // in the flame graph
+  whole: Set<string>; // tables whose rows are all shown
+  tree?: CallTree; // in which they are
+}
 
 /** What every view is given. */
 export interface Shown {

@@ -1,6 +1,6 @@
-import { GrowingProfile } from "./growing_profile";
-import { vmState, type VmState } from "./origin";
-import { isLevel, type Profile } from "./profile";
+import { GrowingProfile } from "../data/growing_profile";
+import { vmState, type VmState } from "../data/origin";
+import { isLevel, type Profile } from "../data/profile";
 import type { Position } from "./source";
 
 const SECONDS_APART = 60; // the last ones are windows of their own, so that a range of them can be shown

@@ -1,7 +1,7 @@
 import { decode } from "../decode/decode";
-import { GrowingProfile } from "./growing_profile";
+import { GrowingProfile } from "../data/growing_profile";
 import { LiveProfile } from "./live_profile";
-import type { Profile } from "./profile";
+import type { Profile } from "../data/profile";
 import { get, leave, servedLines } from "./served";
 import type { Listener, Live, LiveProcess, Manifest, Position, Source } from "./source";
 

@@ -1,21 +1,9 @@
+import { CallTree, type Question } from "../data/call_tree";
+import type { Profile, Side } from "../data/profile";
+import { sandwichFrom, type Sandwich } from "../data/sandwich";
+import type { Answer, Answered, Asked, Order } from "../decode/orders";
 import ReadingThread from "../decode/worker?worker&inline";
-import { CallTree, type Question } from "./call_tree";
-import type { Profile, Side } from "./profile";
-import { sandwichFrom, type Sandwich } from "./sandwich";
-
-/** To the thread that reads: a file, or that there are no more; then questions. */
-export type Order = { bytes: Uint8Array<ArrayBuffer>; name: string; side: Side; maxBytes: number } | { end: true } | Asked;
-type Asked = { question: Question } | { sandwich: number };
-/** From it, for each file, at the end, and for each question. */
-export type Answer = { read: string } | { failed: string } | { profile: Profile; took: Record<string, number> } | Answered | { unanswered: string };
-type Answered = { tree: CallTree; took: number } | { sandwich: Sandwich; took: number };
-
-/** Who answers questions while the page goes on, one at a time. */
-export interface Trees {
-  callTree(question: Question): Promise<CallTree>;
-  /** Of a group of the call tree that was asked for last. */
-  sandwich(group: number): Promise<Sandwich>;
-}
+import type { Trees } from "./source";
 
 /** Files that become one profile, in a thread of its own, which keeps a copy of a large one: to answer with call trees takes time. */
 export class Reading implements Trees {
@@ -77,13 +65,6 @@ export class Reading implements Trees {
   private order(order: Order, transfer: Transferable[] = []): void {
     this.thread.postMessage(order, transfer);
   }
-}
-
-const LARGE = 100_000; // nodes: a call tree of fewer is there at once
-
-/** Whether its call trees are to be made in the thread that has read it. */
-export function isLarge({ stacks }: Profile): boolean {
-  return stacks.size > LARGE;
 }
 
 /** For whoever measures the page: how long each step took. */
