@@ -12,9 +12,10 @@
 #define DAY_S      86400
 #define MOST_BYTES (INT64_C(1) << 50)
 
-/* In the order of rpp_backend_kind and rpp_engine_kind. */
-static const char *const backends[] = {"pyroscope", "pyroscope_ingest",           "parca", "http",
-                                       "directory", "pyroscope,pyroscope_ingest", NULL};
+#define NAME(kind, name) name,
+static const char *const backends[] = {RPP_BACKENDS(NAME) NULL};
+#undef NAME
+/* In the order of rpp_engine_kind. */
 static const char *const engines[] = {"auto", "signal", "safepoint", NULL};
 
 #define KEPT_IN(field)       .offset = offsetof(rpp_settings, field), .width = sizeof(((rpp_settings *)0)->field)

@@ -14,14 +14,18 @@
 
 #define RPP_SLOW_BY_P95 "p95" /* slower than the 95th percentile of its endpoint */
 
-typedef enum rpp_backend_kind {
-    RPP_BACKEND_PYROSCOPE,
-    RPP_BACKEND_PYROSCOPE_INGEST,
-    RPP_BACKEND_PARCA,
-    RPP_BACKEND_HTTP,
-    RPP_BACKEND_DIRECTORY,
-    RPP_BACKEND_PYROSCOPE_OR_INGEST
-} rpp_backend_kind;
+/* Each kind, and what the option `backend` calls it. */
+#define RPP_BACKENDS(X)                                                                                                \
+    X(PYROSCOPE, "pyroscope")                                                                                          \
+    X(PYROSCOPE_INGEST, "pyroscope_ingest")                                                                            \
+    X(PARCA, "parca")                                                                                                  \
+    X(HTTP, "http")                                                                                                    \
+    X(DIRECTORY, "directory")                                                                                          \
+    X(PYROSCOPE_OR_INGEST, "pyroscope,pyroscope_ingest")
+
+#define RPP_BACKEND_KIND(kind, name) RPP_BACKEND_##kind,
+typedef enum rpp_backend_kind { RPP_BACKENDS(RPP_BACKEND_KIND) } rpp_backend_kind;
+#undef RPP_BACKEND_KIND
 
 typedef enum rpp_engine_kind { RPP_ENGINE_AUTO, RPP_ENGINE_SIGNAL, RPP_ENGINE_SAFEPOINT } rpp_engine_kind;
 

@@ -392,13 +392,8 @@ static VALUE native_is_running(VALUE self)
 /* Where profiles go, and how often. */
 static VALUE destination_of(const rpp_settings *s)
 {
-    static const char *const backends[] = {
-        [RPP_BACKEND_PYROSCOPE] = "pyroscope", [RPP_BACKEND_PYROSCOPE_INGEST] = "pyroscope_ingest",
-        [RPP_BACKEND_PARCA] = "parca",         [RPP_BACKEND_HTTP] = "http",
-        [RPP_BACKEND_DIRECTORY] = "directory", [RPP_BACKEND_PYROSCOPE_OR_INGEST] = "pyroscope or pyroscope_ingest",
-    };
     VALUE hash = rb_hash_new();
-    rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(backends[s->backend]));
+    rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(rpp_option_find("backend")->choices[s->backend]));
     rb_rpp_put(hash, "target", rb_rpp_settings_target(s));
     rb_rpp_put(hash, "frequency", UINT2NUM(s->frequency));
     rb_rpp_put(hash, "interval", DBL2NUM((double)s->upload_interval_ns / RPP_NS_PER_S));
