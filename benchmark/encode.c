@@ -2,7 +2,8 @@
  *
  * The window: 34,000 stacks of depth 150 over 20,000 frames, from a made-up program in which each method calls a few
  * others, so that stacks share their root sides as real ones do. Usage: encode [stacks [depth [frames [endpoints]]]]
- * With endpoints, what it costs as well to send the window as one series for each (Parca), beside one profile with labels.
+ * With endpoints, what it costs as well to send the window as one series for each (Parca), beside one profile with
+ * labels.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ static void must(rpp_status status, const char *what)
     exit(1);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------- */
+/* --- memory
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void forget_peak(void)
 {
@@ -59,7 +61,8 @@ static long status_kib(const char *field)
     return kib;
 }
 
-/* --- the window ----------------------------------------------------------------------------------------------------- */
+/* --- the window
+ * ----------------------------------------------------------------------------------------------------- */
 
 static rpp_frame_names *make_names(uint32_t count)
 {
@@ -117,7 +120,8 @@ static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frame
     return profile;
 }
 
-/* --- measuring ------------------------------------------------------------------------------------------------------ */
+/* --- measuring
+ * ------------------------------------------------------------------------------------------------------ */
 
 typedef struct window_under_test {
     rpp_profile *profile;

@@ -1,4 +1,5 @@
-/* perf_events.c - what a CPU timer and perf's task clock, as sources of ticks, cost a thread, and which ticks arrive. Linux only.
+/* perf_events.c - what a CPU timer and perf's task clock, as sources of ticks, cost a thread, and which ticks arrive.
+ * Linux only.
  *
  *   cc -O1 -D_GNU_SOURCE -pthread benchmark/perf_events.c -o tmp/perf_events && tmp/perf_events
  */

@@ -1,10 +1,10 @@
-/* tick_threads.c - which quarter of a stint after a nap do ticks find, if a thread's own timer sends them, or another thread must
- * wake up to see them? Linux only.
+/* tick_threads.c - which quarter of a stint after a nap do ticks find, if a thread's own timer sends them, or another
+ * thread must wake up to see them? Linux only.
  *
  *   cc -O1 -D_GNU_SOURCE -pthread benchmark/tick_threads.c -o tmp/tick_threads && tmp/tick_threads
  *
- * A thread naps 2 to 6 ms and then works 4.8 ms, in four quarters. Beside it, as many threads as there are cores spin, or nobody does.
- * As root the row "alone" runs with real-time priority, so that other programs do not matter.
+ * A thread naps 2 to 6 ms and then works 4.8 ms, in four quarters. Beside it, as many threads as there are cores spin,
+ * or nobody does. As root the row "alone" runs with real-time priority, so that other programs do not matter.
  */
 #include <pthread.h>
 #include <sched.h>

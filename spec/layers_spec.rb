@@ -50,6 +50,13 @@ RSpec.describe "ext/rperf_push/ruby" do
 end
 
 RSpec.describe "ext/rperf_push" do
+  it "has no line that is longer than a screen, in comments neither" do
+    files = Dir[File.expand_path("../{ext,spec,benchmark}/**/*.{c,h}", __dir__)].grep_v(%r{/generated/})
+    expect(files.size).to be > 300
+    long = files.flat_map { |path| File.foreach(path).with_index(1).filter_map { |line, at| "#{path}:#{at}" if line.chomp.size > 120 } }
+    expect(long).to eq([])
+  end
+
   it "begins each header with its name, what it is, who may call it, and who owns what" do
     headers = Dir[File.expand_path("../ext/rperf_push/**/*.h", __dir__)].grep_v(%r{/generated/})
     expect(headers.size).to be > 100

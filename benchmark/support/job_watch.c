@@ -1,7 +1,7 @@
 /* job_watch.c - times every postponed job of any extension, from outside of it: the GVL is held meanwhile.
  *
- * Preloaded, it stands between an extension and rb_postponed_job_preregister. Required in the same process, it tells Ruby.
- * Jobs run under the GVL, so nothing here needs a lock.
+ * Preloaded, it stands between an extension and rb_postponed_job_preregister. Required in the same process, it tells
+ * Ruby. Jobs run under the GVL, so nothing here needs a lock.
  */
 #include <dlfcn.h>
 #include <ruby.h>

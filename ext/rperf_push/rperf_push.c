@@ -1,16 +1,18 @@
 /* rperf_push.c - where Ruby comes in. The path of a sample, as a reading order:
  *
  *   rb_engine, rb_timers, rb_hooks            when: a tick of the thread's CPU clock, or something ended
- *   rb_capture, rb_walk                       the stack, and what the thread's ledger owes (core/sampling/thread_ledger)
+ *   rb_capture, rb_walk                       the stack, and what the thread's ledger owes
+ *                                             (core/sampling/thread_ledger)
  *   rb_frames, rb_naming                      VALUE -> id at once, the name later
  *   rb_push, core/sampling/sample_buffer      to the collector
  *   core/profile/pipeline, profile, shares    summed, shared out and sealed at the window's end
  *   core/delivery/exporter, core/pprof/pprof_encoder, core/base/gzip_sink    a payload
  *   core/delivery/payload_queue, uploader, core/backends/backend_*           on its way
  *
- *   rb_chain creates these parts for rb_session, which starts and ends them. rb_on_demand has the sessions whose samples stay in
- *   the process (core/profile/recording). rb_life tells both of fork and exit. rb_settings, rb_labels, rb_log and rb_tables are
- *   their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists the files from the bottom up.
+ *   rb_chain creates these parts for rb_session, which starts and ends them. rb_on_demand has the sessions whose
+ *   samples stay in the process (core/profile/recording). rb_life tells both of fork and exit. rb_settings, rb_labels,
+ *   rb_log and rb_tables are their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists the files
+ *   from the bottom up.
  */
 #include "calls/rb_call_updates.h"
 #include "calls/rb_calls.h"
@@ -41,8 +43,8 @@
 
 RUBY_FUNC_EXPORTED void Init_rperf_push(void);
 
-/* A forked child goes through them in this order: the log comes first, because others may log. At the exit, in reverse order:
- * the sessions on demand come first, because nobody waits for them. */
+/* A forked child goes through them in this order: the log comes first, because others may log. At the exit, in reverse
+ * order: the sessions on demand come first, because nobody waits for them. */
 static const rb_rpp_participant *const participants[] = {
     &rb_rpp_log_life, &rb_rpp_control_life, &rb_rpp_session_life, &rb_rpp_demand_life, &rb_rpp_calls_life,
 };
@@ -53,7 +55,8 @@ static VALUE native_set_root(VALUE self, VALUE path)
     return path;
 }
 
-/* Each Ruby::Box that requires the library gets a copy of its file, with variables of its own. The object ENV is the same in all. */
+/* Each Ruby::Box that requires the library gets a copy of its file, with variables of its own. The object ENV is the
+ * same in all. */
 static void be_the_only_one(void)
 {
     VALUE of_all_boxes = rb_const_get(rb_cObject, rb_intern("ENV"));

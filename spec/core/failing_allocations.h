@@ -9,8 +9,8 @@
 
 typedef rpp_backend *(*backend_maker)(const rpp_settings *settings, rpp_http_client *http);
 
-/* Creates the backend and delivers, without the first allocation, then without the second, and so on. Each failure is reported. After
- * the answer a failure may only shorten the message: to `short_message`, if there is one. */
+/* Creates the backend and delivers, without the first allocation, then without the second, and so on. Each failure is
+ * reported. After the answer a failure may only shorten the message: to `short_message`, if there is one. */
 static inline void check_each_allocation(backend_maker make, const rpp_settings *settings, const rpp_payload *payload,
                                          int http_status, const char *short_message)
 {

@@ -40,7 +40,8 @@ typedef struct connection {
     size_t length; /* bytes read but not used */
 } connection;
 
-/* --- sockets -------------------------------------------------------------------------------------------------------- */
+/* --- sockets
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* False when the server is to stop. A socket of -1 only sleeps. */
 static bool wait_readable(loopback_server *server, int socket, int timeout_ms)
@@ -105,7 +106,8 @@ static bool ends(connection *self, const loopback_step *step, loopback_moment mo
     return step->close == moment;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------- */
+/* --- requests
+ * ------------------------------------------------------------------------------------------------------- */
 
 static const char *find_header(const char *head, const char *name)
 {
@@ -179,7 +181,8 @@ static void note_closed(loopback_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* --- answers -------------------------------------------------------------------------------------------------------- */
+/* --- answers
+ * -------------------------------------------------------------------------------------------------------- */
 
 static bool send_head(connection *self, const loopback_step *step, uint64_t length)
 {
@@ -315,7 +318,8 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* --- what tests call ------------------------------------------------------------------------------------------------ */
+/* --- what tests call
+ * ------------------------------------------------------------------------------------------------ */
 
 static int listen_on_loopback(unsigned *port)
 {

@@ -1,7 +1,7 @@
 /* loopback_server.h - an HTTP server on 127.0.0.1 that does to each request what the test's script says.
  *
- * One thread, one connection at a time, kept alive unless a step says otherwise. The n-th request gets the n-th step, and
- * every one after the last gets the last.
+ * One thread, one connection at a time, kept alive unless a step says otherwise. The n-th request gets the n-th step,
+ * and every one after the last gets the last.
  *
  * Threads    requests may be looked at while the server runs only after they were counted.
  */

@@ -1,5 +1,5 @@
-/* pprof_reader.h - a pprof as a reader sees it that shares nothing with the encoder: protoc decodes it to text, and this
- * makes a model of the text.
+/* pprof_reader.h - a pprof as a reader sees it that shares nothing with the encoder: protoc decodes it to text, and
+ * this makes a model of the text.
  *
  * Threads    one at a time. Memory is taken with malloc, so that failing allocations of the core do not reach it.
  */
@@ -22,7 +22,8 @@ typedef struct field {
     struct field *fields, *next;
 } field;
 
-/* --- reading protoc's text ------------------------------------------------------------------------------------------ */
+/* --- reading protoc's text
+ * ------------------------------------------------------------------------------------------ */
 
 static inline char *unescaped(const char *from, const char **end)
 {
@@ -80,7 +81,8 @@ static inline void free_fields(field *it)
     }
 }
 
-/* --- looking into it ------------------------------------------------------------------------------------------------ */
+/* --- looking into it
+ * ------------------------------------------------------------------------------------------------ */
 
 static inline field *next_named(field *it, const char *name)
 {
@@ -199,7 +201,8 @@ static inline int64_t sum_of_values(const pprof_model *pprof, size_t n)
     return sum;
 }
 
-/* --- from bytes ----------------------------------------------------------------------------------------------------- */
+/* --- from bytes
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* A command that reads `bytes` and whose output is wanted as text; NULL when it fails. */
 static inline char *output_of(const char *command, const void *bytes, size_t length)
@@ -264,7 +267,8 @@ static inline pprof_model pprof_read(const void *bytes, size_t length)
     return pprof_of(decode("perftools.profiles.Profile", "profile.proto", bytes, length));
 }
 
-/* --- many at once: a process for each would take its time ------------------------------------------------------------ */
+/* --- many at once: a process for each would take its time
+ * ------------------------------------------------------------ */
 
 /* All zeros: none. Free the bytes. */
 typedef struct pprof_list {

@@ -1,10 +1,10 @@
 /* simulated_threads.h - threads whose every nanosecond is known, their ledgers, and the profile that comes of it.
  *
- * A thread goes round a pattern of phases: each has a state, a place, labels, a length. Its ledger hears what a VM would say.
- * Ticks are those of a kernel, or of a collector that follows the wall clock: one at a random place in each period, which a
- * running thread takes when it is on a core; where cores are scarce, the collector gets one only when a thread that has just
- * woken up has run for a while. At the end, what the profiles show of each place, state and label is held against
- * the truth.
+ * A thread goes round a pattern of phases: each has a state, a place, labels, a length. Its ledger hears what a VM
+ * would say. Ticks are those of a kernel, or of a collector that follows the wall clock: one at a random place in each
+ * period, which a running thread takes when it is on a core; where cores are scarce, the collector gets one only when a
+ * thread that has just woken up has run for a while. At the end, what the profiles show of each place, state and label
+ * is held against the truth.
  */
 #ifndef RPP_SIMULATED_THREADS_H
 #define RPP_SIMULATED_THREADS_H
@@ -56,8 +56,7 @@ typedef struct sim_world {
     rpp_label_set *sets[SETS];
     sim_truth is, seen;
     uint64_t signals, captures;
-    double
-        stand_in_ns; /* so much of a line may have met no mark, and stand elsewhere: a period for each thread and window */
+    double stand_in_ns; /* of a line, without a mark, that may stand elsewhere: a period for each thread and window */
 } sim_world;
 
 typedef struct sim_thread {

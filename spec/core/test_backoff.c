@@ -1,4 +1,5 @@
-/* test_backoff.c - every end and every status has its verdict; waits grow, jitter and end; Retry-After in all its forms. */
+/* test_backoff.c - every end and every status has its verdict; waits grow, jitter and end; Retry-After in all its
+ * forms. */
 #include "base/clock.h"
 #include "http/backoff.h"
 #include "test.h"

@@ -362,7 +362,8 @@ TEST(the_cost_of_later_calls_is_taken_out_of_what_was_told)
     end();
 }
 
-/* A tick is some nanoseconds in one round, and less than one in another. What is left is taken with what comes later. */
+/* A tick is some nanoseconds in one round, and less than one in another. What is left is taken with what comes
+ * later. */
 TEST(ticks_become_the_nanoseconds_that_passed)
 {
     begin(800);

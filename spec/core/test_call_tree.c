@@ -381,7 +381,8 @@ TEST(without_memory_a_call_is_its_callers)
     finish(&stack);
 }
 
-/* --- random programs, beside a list of intervals --------------------------------------------------------------------- */
+/* --- random programs, beside a list of intervals
+ * --------------------------------------------------------------------- */
 
 enum { METHODS = 6, DEEPEST = 12, STACKS = 4, STEPS = 3000, MOST_INTERVALS = 60000 };
 

@@ -100,7 +100,8 @@ static uint64_t waits_in(const rpp_profile *profile, uint32_t frame)
     return waits;
 }
 
-/* 30 waits for the GVL in all, of which three in four were in method 100 if one believes the draws. Waits for locks have no counter. */
+/* 30 waits for the GVL in all, of which three in four were in method 100 if one believes the draws. Waits for locks
+ * have no counter. */
 TEST(waits_for_the_gvl_are_as_many_as_were_counted)
 {
     rpp_rests rests = {.waits = 0};

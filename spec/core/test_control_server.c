@@ -1,4 +1,5 @@
-/* test_control_server.c - a control socket with real peers: polite ones, and those that would like to hang or grow the process. */
+/* test_control_server.c - a control socket with real peers: polite ones, and those that would like to hang or grow the
+ * process. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 
 #define LARGE_BYTES (4u * 1024u * 1024u)
 
-/* --- a service ------------------------------------------------------------------------------------------------------ */
+/* --- a service
+ * ------------------------------------------------------------------------------------------------------ */
 
 static _Atomic int opened, finished, closed;
 static rpp_control_outbox *_Atomic streamed;
@@ -66,7 +68,8 @@ static void close_stream(void *stream)
 static const rpp_control_service service = {
     .answer = answer, .open = open_stream, .finish = finish, .close = close_stream};
 
-/* --- a server and its peers ----------------------------------------------------------------------------------------- */
+/* --- a server and its peers
+ * ----------------------------------------------------------------------------------------- */
 
 static char folder[64];
 
@@ -185,7 +188,8 @@ static int descriptors(void)
     return count;
 }
 
-/* --- what it does --------------------------------------------------------------------------------------------------- */
+/* --- what it does
+ * --------------------------------------------------------------------------------------------------- */
 
 TEST(answers_with_a_document_and_lets_the_peer_go)
 {
@@ -296,7 +300,8 @@ TEST(a_stream_ends_when_the_server_stops)
     expect_let_go(peer);
 }
 
-/* --- peers that are no good ----------------------------------------------------------------------------------------- */
+/* --- peers that are no good
+ * ----------------------------------------------------------------------------------------- */
 
 TEST(a_peer_that_says_nothing_hinders_nobody)
 {
@@ -413,7 +418,8 @@ TEST(nothing_that_peers_do_hangs_or_grows_it)
     stop(server);
 }
 
-/* --- what the world does -------------------------------------------------------------------------------------------- */
+/* --- what the world does
+ * -------------------------------------------------------------------------------------------- */
 
 static void leave_dead_socket(const char *path)
 {

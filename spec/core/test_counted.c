@@ -39,7 +39,8 @@ TEST(shares_are_those_of_the_draws_and_bytes_those_of_their_objects)
     CHECK_INT(rows[2].alloc_objects + rows[2].alloc_space, 0);
 }
 
-/* --- in a profile --------------------------------------------------------------------------------------------------- */
+/* --- in a profile
+ * --------------------------------------------------------------------------------------------------- */
 
 static void add(rpp_profile *profile, rpp_sample sample, uint32_t frame)
 {

@@ -122,7 +122,8 @@ static sums exported(uint32_t rows, uint32_t depth, rpp_backend_limits limits)
     return found;
 }
 
-/* --- windows that are sent ------------------------------------------------------------------------------------------ */
+/* --- windows that are sent
+ * ------------------------------------------------------------------------------------------ */
 
 TEST(a_window_is_one_payload)
 {
@@ -219,7 +220,8 @@ TEST(a_row_too_large_alone_is_sent_anyway)
     check_sums(&found, 5);
 }
 
-/* --- values of several groups --------------------------------------------------------------------------------------- */
+/* --- values of several groups
+ * --------------------------------------------------------------------------------------- */
 
 /* The ids of a profile's values, as Pyroscope makes them. */
 static void check_types(const pprof_model *read, const char *first, const char *second, const char *period)
@@ -283,7 +285,8 @@ TEST(values_of_several_groups_go_out_as_a_profile_each)
     rpp_payload_queue_free(queue);
 }
 
-/* A level has no duration: a server takes a profile with one for a sum. Its name is that of allocations, so its time is another one. */
+/* A level has no duration: a server takes a profile with one for a sum. Its name is that of allocations, so its time is
+ * another one. */
 TEST(levels_go_out_as_a_profile_without_a_duration)
 {
     rpp_payload_queue *queue = queue_for_all();
@@ -361,7 +364,8 @@ TEST(a_file_has_the_values_of_all_groups)
     rpp_payload_queue_free(queue);
 }
 
-/* --- labels that do not fit ----------------------------------------------------------------------------------------- */
+/* --- labels that do not fit
+ * ----------------------------------------------------------------------------------------- */
 
 static unsigned lines_logged;
 
@@ -422,7 +426,8 @@ TEST(samples_that_miss_labels_are_counted_once_whatever_the_parts_and_told_once)
     rpp_payload_queue_free(queue);
 }
 
-/* --- series --------------------------------------------------------------------------------------------------------- */
+/* --- series
+ * --------------------------------------------------------------------------------------------------------- */
 
 typedef struct series_sums {
     uint64_t payloads, series, samples, cpu_ns, wall_ns, labelled_ns, most_series;
@@ -564,7 +569,8 @@ TEST(series_too_large_for_a_request_become_parts)
     rpp_payload_queue_free(queue);
 }
 
-/* --- the time that the backend is told ------------------------------------------------------------------------------ */
+/* --- the time that the backend is told
+ * ------------------------------------------------------------------------------ */
 
 static uint64_t read_varint(const uint8_t **at)
 {
@@ -670,7 +676,8 @@ TEST(others_are_told_the_true_time)
     CHECK_INT(kept_ns, WINDOW_TIME);
 }
 
-/* --- windows that are not ------------------------------------------------------------------------------------------- */
+/* --- windows that are not
+ * ------------------------------------------------------------------------------------------- */
 
 TEST(an_empty_window_is_counted_and_not_sent)
 {

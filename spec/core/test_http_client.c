@@ -670,7 +670,8 @@ TEST(a_bad_proxy_does_not_show_its_password)
     tear_down(&s);
 }
 
-/* --- interruption --------------------------------------------------------------------------------------------------- */
+/* --- interruption
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct interrupter {
     scene *watched;
@@ -708,14 +709,16 @@ static uint64_t time_an_interruption(void)
     return end - other.at_ns;
 }
 
-/* libcurl by itself looks up once a second: 0.7 s after the interruption. A busy machine may take so long, but not each time. */
+/* libcurl by itself looks up once a second: 0.7 s after the interruption. A busy machine may take so long, but not each
+ * time. */
 TEST(interrupt_ends_a_running_request_within_milliseconds)
 {
     int tries = 1;
     while (time_an_interruption() >= 500 * RPP_NS_PER_MS) CHECK(++tries <= 10);
 }
 
-/* --- the gate ------------------------------------------------------------------------------------------------------- */
+/* --- the gate
+ * ------------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
@@ -786,7 +789,8 @@ TEST(no_request_begins_while_the_gate_is_closed)
     tear_down(&s);
 }
 
-/* --- addresses ------------------------------------------------------------------------------------------------------ */
+/* --- addresses
+ * ------------------------------------------------------------------------------------------------------ */
 
 TEST(addresses_join_cleanly)
 {
@@ -811,7 +815,8 @@ TEST(addresses_join_cleanly)
     }
 }
 
-/* --- who wants to know that a request goes out ---------------------------------------------------------------------- */
+/* --- who wants to know that a request goes out
+ * ---------------------------------------------------------------------- */
 
 typedef struct watcher {
     pthread_mutex_t *gate;
@@ -870,7 +875,8 @@ TEST(without_a_connection_nothing_goes_out)
 #endif
 }
 
-/* --- Expect: 100-continue ------------------------------------------------------------------------------------------- */
+/* --- Expect: 100-continue
+ * ------------------------------------------------------------------------------------------- */
 
 /* With a minute's time, the pause for the answer to the question takes 4 s (EXPECT_MAX_NS). */
 #define WITHOUT_PAUSE_MS 3500
@@ -952,7 +958,8 @@ TEST(an_old_connection_is_renewed)
     tear_down(&s);
 }
 
-/* --- descriptors ---------------------------------------------------------------------------------------------------- */
+/* --- descriptors
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct descriptors {
     unsigned local, to_server; /* unnamed local sockets and pipes; connections to the server */

@@ -1,4 +1,5 @@
-/* test_moments.c - moments at random: as often as promised, and none of what happens between two safepoints is preferred. */
+/* test_moments.c - moments at random: as often as promised, and none of what happens between two safepoints is
+ * preferred. */
 #include "sampling/moments.h"
 
 #include "base/clock.h"
@@ -50,8 +51,8 @@ TEST(a_state_found_after_a_rest_has_the_same_share_and_lasts_as_long)
     CHECK(is_near(lasted_ns / on, ON_NS, ON_NS / 10.0));
 }
 
-/* A program with safepoints: it creates one object in each step of a long stretch without a safepoint, and one in each of many short
- * ones. Objects of both are watched with the same probability, as switching waits for a safepoint. */
+/* A program with safepoints: it creates one object in each step of a long stretch without a safepoint, and one in each
+ * of many short ones. Objects of both are watched with the same probability, as switching waits for a safepoint. */
 TEST(a_long_stretch_without_a_safepoint_is_watched_as_much_as_short_ones)
 {
     rpp_moments moments = moments_of(3);

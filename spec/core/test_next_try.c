@@ -1,4 +1,5 @@
-/* test_next_try.c - the backend rests, the payload waits behind the others, and neither waits for the other's reason. */
+/* test_next_try.c - the backend rests, the payload waits behind the others, and neither waits for the other's
+ * reason. */
 #include "delivery/next_try.h"
 
 #include "base/clock.h"
@@ -152,7 +153,8 @@ TEST(what_a_stop_breaks_off_is_left_to_another_process_where_there_is_a_spool)
     CHECK_INT(after(&sent, (rpp_situation){.stopping = true, .has_spool = true}).verdict, RPP_VERDICT_UNCONFIRMED);
 }
 
-/* --- what holds for each attempt in each situation ------------------------------------------------------------------ */
+/* --- what holds for each attempt in each situation
+ * ------------------------------------------------------------------ */
 
 static const rpp_attempt attempts[] = {{.end = RPP_END_ANSWERED, .http_status = 200},
                                        {.end = RPP_END_ANSWERED, .http_status = 400},

@@ -145,7 +145,8 @@ TEST(what_happens_before_the_wait_is_not_missed)
     rpp_payload_queue_free(queue);
 }
 
-/* --- between threads ------------------------------------------------------------------------------------------------ */
+/* --- between threads
+ * ------------------------------------------------------------------------------------------------ */
 
 #define PRODUCERS 3
 #define EACH      2000
@@ -228,7 +229,8 @@ TEST(in_a_small_queue_every_payload_arrives_or_is_counted)
     rpp_payload_queue_free(traffic.queue);
 }
 
-/* --- no memory ------------------------------------------------------------------------------------------------------ */
+/* --- no memory
+ * ------------------------------------------------------------------------------------------------------ */
 
 TEST(without_memory_neither_queue_nor_payload)
 {

@@ -1,7 +1,7 @@
 /* test_pipeline.c - windows that meet exactly, and hold what was sampled in them.
  *
- * The clock is far ahead of the machine's, so every wait of the collector is as good as endless: it makes one turn for each
- * wake, and time passes when the test says so.
+ * The clock is far ahead of the machine's, so every wait of the collector is as good as endless: it makes one turn for
+ * each wake, and time passes when the test says so.
  */
 #include "profile/pipeline.h"
 
@@ -205,7 +205,8 @@ static bool wants(fixture *f, unsigned work)
     return rpp_pipeline_work(f->pipeline) & work;
 }
 
-/* --- moments ---------------------------------------------------------------------------------------------------------- */
+/* --- moments
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* Time passes until the state is the wanted one. */
 static void reach_moment(fixture *f, bool wanted)
@@ -437,7 +438,8 @@ TEST(a_window_without_samples_is_not_delivered)
     finish(f);
 }
 
-/* --- a process that does nothing ------------------------------------------------------------------------------------ */
+/* --- a process that does nothing
+ * ------------------------------------------------------------------------------------ */
 
 static void push_state(fixture *f, uint32_t thread, rpp_state state, uint64_t wall_ns)
 {
@@ -495,8 +497,8 @@ TEST(what_is_known_of_a_window_without_safepoint_is_delivered_at_its_end)
     finish(f);
 }
 
-/* Draws say where, sums how much: the first part shares out those that were told. What comes later takes the same way, and nothing is
- * given twice. */
+/* Draws say where, sums how much: the first part shares out those that were told. What comes later takes the same way,
+ * and nothing is given twice. */
 TEST(what_the_clocks_have_told_is_shared_out_in_the_first_part_and_the_rest_later)
 {
     fixture *f = begin();
@@ -586,7 +588,8 @@ TEST(what_has_no_names_yet_waits_for_a_safepoint_also_when_nothing_runs)
     finish(f);
 }
 
-/* --- silence -------------------------------------------------------------------------------------------------------- */
+/* --- silence
+ * -------------------------------------------------------------------------------------------------------- */
 
 static _Atomic unsigned warnings, infos;
 

@@ -49,7 +49,8 @@ static rpp_status read_all(const void *bytes, size_t length, seen *s)
     return read_within(SIZE_MAX, bytes, length, s);
 }
 
-/* sample_type {1, 2}; sample {1: 9, 2: 5}; location 9 {line {function 7, line 3}}; function 7 {name 3}; "", cpu, ns, f. */
+/* sample_type {1, 2}; sample {1: 9, 2: 5}; location 9 {line {function 7, line 3}}; function 7 {name 3}; "", cpu, ns,
+ * f. */
 #define TYPE          "\x0a\x04\x08\x01\x10\x02"
 #define SAMPLE        "\x12\x04\x08\x09\x10\x05"
 #define LOCATION      "\x22\x08\x08\x09\x22\x04\x08\x07\x10\x03"

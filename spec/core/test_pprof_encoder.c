@@ -66,7 +66,8 @@ static test_window small_window(void)
     return window;
 }
 
-/* --- what the header says ------------------------------------------------------------------------------------------- */
+/* --- what the header says
+ * ------------------------------------------------------------------------------------------- */
 
 TEST(header_says_types_time_and_origin)
 {
@@ -134,7 +135,8 @@ TEST(time_offset_moves_the_start)
     window_close(&window);
 }
 
-/* --- what the tables hold ------------------------------------------------------------------------------------------- */
+/* --- what the tables hold
+ * ------------------------------------------------------------------------------------------- */
 
 TEST(samples_read_back_as_they_were_added)
 {
@@ -218,7 +220,8 @@ TEST(rows_without_value_are_left_out)
     window_close(&window);
 }
 
-/* --- frames that are no methods ------------------------------------------------------------------------------------- */
+/* --- frames that are no methods
+ * ------------------------------------------------------------------------------------- */
 
 TEST(hidden_frames_are_left_out_but_never_the_weight)
 {
@@ -293,7 +296,8 @@ TEST(states_become_leaf_frames_on_wish)
     window_close(&window);
 }
 
-/* --- labels --------------------------------------------------------------------------------------------------------- */
+/* --- labels
+ * --------------------------------------------------------------------------------------------------------- */
 
 TEST(of_keys_that_become_one_the_first_holds)
 {
@@ -407,7 +411,8 @@ TEST(parts_of_a_window_agree_on_values_past_the_cap)
     window_close(&window);
 }
 
-/* --- exactness ------------------------------------------------------------------------------------------------------ */
+/* --- exactness
+ * ------------------------------------------------------------------------------------------------------ */
 
 static const char *const many_labels[][3] = {{NULL}, {"endpoint", "GET /", NULL}, {"job", "Mail", NULL}};
 
@@ -515,7 +520,8 @@ TEST(go_tool_pprof_accepts_it)
     window_close(&small);
 }
 
-/* --- failures ------------------------------------------------------------------------------------------------------- */
+/* --- failures
+ * ------------------------------------------------------------------------------------------------------- */
 
 TEST(every_failing_allocation_is_reported)
 {

@@ -1,4 +1,5 @@
-/* test_precision.c - how precise a row is said to be: squared weights of its draws, held against the truth of simulated threads. */
+/* test_precision.c - how precise a row is said to be: squared weights of its draws, held against the truth of simulated
+ * threads. */
 #include "profile/columns.h"
 #include "profile/window_part.h"
 #include "simulated_threads.h"
@@ -223,8 +224,8 @@ static outcome check_intervals(experiment e)
     return cpu;
 }
 
-/* Two standard errors: 95 of 100, and more where the clocks' sum or the strata help. Here draws are as good as independent, and a
- * method has a tenth of the time. */
+/* Two standard errors: 95 of 100, and more where the clocks' sum or the strata help. Here draws are as good as
+ * independent, and a method has a tenth of the time. */
 TEST_BY_NUMBERS(two_standard_errors_have_the_truth_in_them)
 {
     experiment e = {

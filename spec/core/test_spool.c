@@ -148,7 +148,8 @@ static const char *path_of(scene *s, const char *name, char room[512])
     return room;
 }
 
-/* --- in and out ----------------------------------------------------------------------------------------------------- */
+/* --- in and out
+ * ----------------------------------------------------------------------------------------------------- */
 
 TEST(what_is_put_is_taken_whole_and_for_its_owner_only)
 {
@@ -263,7 +264,8 @@ TEST(after_a_return_the_oldest_is_the_next)
     tear_down(&s);
 }
 
-/* --- several at once ------------------------------------------------------------------------------------------------ */
+/* --- several at once
+ * ------------------------------------------------------------------------------------------------ */
 
 #define CROWD   4
 #define NUMBERS 400u
@@ -358,7 +360,8 @@ TEST(two_processes_share_a_directory)
     tear_down(&s);
 }
 
-/* --- death ---------------------------------------------------------------------------------------------------------- */
+/* --- death
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* A process that takes the oldest, begins to send it if asked to, and is killed. */
 static void kill_in_between(scene *s, bool sending)
@@ -480,7 +483,8 @@ TEST(what_was_left_in_the_middle_of_writing_goes_when_it_is_old)
     tear_down(&s);
 }
 
-/* --- room ----------------------------------------------------------------------------------------------------------- */
+/* --- room
+ * ----------------------------------------------------------------------------------------------------------- */
 
 TEST(the_oldest_make_room)
 {
@@ -551,7 +555,8 @@ static void in_a_child(scene *s, void (*run)(scene *))
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* --- disks ---------------------------------------------------------------------------------------------------------- */
+/* --- disks
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static void fill_and_recover(scene *s, const char *words)
 {
@@ -695,7 +700,8 @@ TEST(a_file_in_place_of_the_directory_is_told)
     tear_down(&s);
 }
 
-/* --- files that are cut or foreign ---------------------------------------------------------------------------------- */
+/* --- files that are cut or foreign
+ * ---------------------------------------------------------------------------------- */
 
 TEST(cut_and_changed_files_are_deleted_and_counted)
 {
@@ -789,7 +795,8 @@ TEST(the_size_that_a_foreign_name_claims_is_not_believed)
     tear_down(&s);
 }
 
-/* --- where to ------------------------------------------------------------------------------------------------------- */
+/* --- where to
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Whether one with that option changed takes what the scene has put. */
 static bool is_taken_with(scene *s, const char *name, const char *text)
@@ -840,7 +847,8 @@ TEST(no_credentials_are_written)
     tear_down(&s);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------- */
+/* --- memory
+ * --------------------------------------------------------------------------------------------------------- */
 
 TEST(every_allocation_may_fail)
 {

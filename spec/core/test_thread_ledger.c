@@ -1,5 +1,5 @@
-/* test_thread_ledger.c - one thread's verbs, one by one. Against a list of intervals: spec/fuzz/fuzz_thread_ledger.c; in
- * company: test_time_shares.c. */
+/* test_thread_ledger.c - one thread's verbs, one by one. Against a list of intervals: spec/fuzz/fuzz_thread_ledger.c;
+ * in company: test_time_shares.c. */
 #include "sampling/thread_ledger.h"
 
 #include "base/clock.h"
@@ -132,7 +132,8 @@ TEST(what_runs_is_drawn_by_ticks_and_summed_by_the_clock)
     CHECK(!rpp_ledger_take_sum(&ledger, RPP_STATE_RUNNING, &sample));
 }
 
-/* A capture at this time weighs so many periods; the finding that it is for weighs `ticks` of them, if all was on a core. */
+/* A capture at this time weighs so many periods; the finding that it is for weighs `ticks` of them, if all was on a
+ * core. */
 static void check_found(unsigned ticks, rpp_time at, uint64_t captured_cpu_ns, uint64_t captured_ns, unsigned periods)
 {
     cpu_ns = captured_cpu_ns;

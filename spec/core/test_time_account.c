@@ -33,7 +33,8 @@ static bool is_near(uint64_t seen, uint64_t truth, uint64_t percent)
     return seen * 100 > truth * (100 - percent) && seen * 100 < truth * (100 + percent);
 }
 
-/* Two waits that together are as long as the period: marks at the same place of each period would all find the same one. */
+/* Two waits that together are as long as the period: marks at the same place of each period would all find the same
+ * one. */
 TEST_BY_NUMBERS(waits_in_step_with_the_period_are_drawn_by_chance)
 {
     for (uint64_t random = 0; random < 20; random++) {

@@ -48,8 +48,8 @@ TEST_BY_NUMBERS(pieces_of_a_stint_after_a_nap)
     }
 }
 
-/* What this replaced: the first tick after a due time takes all that was burnt since the last one. These tests would not have
- * let it pass. */
+/* What this replaced: the first tick after a due time takes all that was burnt since the last one. These tests would
+ * not have let it pass. */
 TEST_BY_NUMBERS(a_due_time_and_gathered_weight_would_fail_here)
 {
     static sim_world world;
@@ -263,8 +263,8 @@ TEST_BY_NUMBERS(short_waits_beside_long_ones)
 
 /* --- ticks that do not come --- */
 
-/* Where cores are scarce, a kernel that ends time slices between its ticks finds a thread by few of them. What a window shows may
- * be off by chance, but no time piles up. */
+/* Where cores are scarce, a kernel that ends time slices between its ticks finds a thread by few of them. What a window
+ * shows may be off by chance, but no time piles up. */
 static void check_missed_ticks(double missed, unsigned threads, double run_ms)
 {
     static pattern patterns[8];
@@ -304,7 +304,8 @@ TEST(ticks_that_do_not_come_leave_no_time_behind)
     }
 }
 
-/* Small steady acts beside large rare ones, after a minute in which most ticks of other work were missed. Each window has few periods. */
+/* Small steady acts beside large rare ones, after a minute in which most ticks of other work were missed. Each window
+ * has few periods. */
 static void add_after_missed_ticks(uint64_t seed, double seen_ns[2], double is_ns[2])
 {
     static pattern patterns[8], then[2];
@@ -457,8 +458,8 @@ static void add_gc(pattern *p, uint8_t place, double ms)
     add_phase(p, (phase){RPP_STATE_GC_MARKING, place, 0, false, false, MS(ms), MS(ms)});
 }
 
-/* On a crowded machine a thread that works long waits for a core again and again, with the GVL; one that works a little at a time
- * never does. None of them burns ten periods in a window: draws alone decide what each gets. */
+/* On a crowded machine a thread that works long waits for a core again and again, with the GVL; one that works a little
+ * at a time never does. None of them burns ten periods in a window: draws alone decide what each gets. */
 TEST(threads_that_wait_for_a_core_get_what_they_burnt)
 {
     static pattern patterns[4];
@@ -494,8 +495,9 @@ TEST(threads_that_wait_for_a_core_get_what_they_burnt)
     sim_world_destroy(&world);
 }
 
-/* A thread that has just woken up keeps its core: six of ten ticks that are due in its first two milliseconds come after them. In
- * stints of one length each place has ages of its own. Returns the first quarter's share, over its true one. */
+/* A thread that has just woken up keeps its core: six of ten ticks that are due in its first two milliseconds come
+ * after them. In stints of one length each place has ages of its own. Returns the first quarter's share, over its true
+ * one. */
 static double first_quarter_where_ticks_are_late(double stint_ms, unsigned threads, bool by_age)
 {
     static pattern patterns[8];

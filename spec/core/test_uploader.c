@@ -1,4 +1,5 @@
-/* test_uploader.c - every payload ends as exactly one thing, outages cost one try at a time, and stopping always ends. */
+/* test_uploader.c - every payload ends as exactly one thing, outages cost one try at a time, and stopping always
+ * ends. */
 #include "delivery/uploader.h"
 
 #include <pthread.h>
@@ -532,7 +533,8 @@ TEST(retry_after_is_kept)
     finish(&s);
 }
 
-/* --- one payload that is not taken ---------------------------------------------------------------------------------- */
+/* --- one payload that is not taken
+ * ---------------------------------------------------------------------------------- */
 
 /* The rate limit of a server for this payload, and an uplink that is too slow for it. */
 static const script bad_steps[] = {{.end = RPP_END_ANSWERED, .http_status = 429, .sent_whole = true},
@@ -647,7 +649,8 @@ TEST(at_the_end_one_that_fails_leaves_time_for_the_others)
     tear_down(&s);
 }
 
-/* --- flush ---------------------------------------------------------------------------------------------------------- */
+/* --- flush
+ * ---------------------------------------------------------------------------------------------------------- */
 
 TEST(flush_of_nothing_is_done)
 {
@@ -761,7 +764,8 @@ TEST(a_flush_hurries_what_fails_meanwhile_and_tells_what_stayed_unconfirmed)
     finish(&s);
 }
 
-/* --- stop ----------------------------------------------------------------------------------------------------------- */
+/* --- stop
+ * ----------------------------------------------------------------------------------------------------------- */
 
 TEST(stop_sends_what_is_left)
 {
@@ -952,7 +956,8 @@ TEST(backends_without_a_client_stop_as_well)
     tear_down(&s);
 }
 
-/* --- all at once ---------------------------------------------------------------------------------------------------- */
+/* --- all at once
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct producer {
     scene *s;

@@ -1,4 +1,5 @@
-/* test_uploader_spool.c - an outage, an end and a death lose nothing that a disk can keep, and nothing arrives twice. */
+/* test_uploader_spool.c - an outage, an end and a death lose nothing that a disk can keep, and nothing arrives
+ * twice. */
 #include "delivery/uploader.h"
 
 #include <dirent.h>
@@ -233,7 +234,8 @@ static void finish(scene *s)
     forget_spool(s);
 }
 
-/* --- while all is well ---------------------------------------------------------------------------------------------- */
+/* --- while all is well
+ * ---------------------------------------------------------------------------------------------- */
 
 TEST(what_is_delivered_at_once_never_sees_the_disk)
 {
@@ -249,7 +251,8 @@ TEST(what_is_delivered_at_once_never_sees_the_disk)
     finish(&s);
 }
 
-/* --- an outage ------------------------------------------------------------------------------------------------------ */
+/* --- an outage
+ * ------------------------------------------------------------------------------------------------------ */
 
 TEST(an_outage_of_hours)
 {
@@ -458,7 +461,8 @@ TEST(what_was_sent_without_an_answer_leaves_the_spool)
     finish(&s);
 }
 
-/* --- the end -------------------------------------------------------------------------------------------------------- */
+/* --- the end
+ * -------------------------------------------------------------------------------------------------------- */
 
 TEST(what_is_left_at_the_end_is_sent_by_the_next_process)
 {
@@ -534,7 +538,8 @@ TEST(without_a_start_the_rest_is_kept_as_well)
     finish(&s);
 }
 
-/* --- death ---------------------------------------------------------------------------------------------------------- */
+/* --- death
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* A process that meets an outage of its own making and is killed in it, having sealed 20 payloads. */
 static void live_and_die(const char *path, uint64_t first)
@@ -584,7 +589,8 @@ TEST(what_killed_processes_had_arrives_once)
     forget_spool(&s);
 }
 
-/* --- when the disk does not help ------------------------------------------------------------------------------------ */
+/* --- when the disk does not help
+ * ------------------------------------------------------------------------------------ */
 
 TEST(what_the_disk_does_not_take_waits_in_memory)
 {
@@ -655,7 +661,8 @@ TEST(what_a_full_queue_drops_goes_to_the_spool)
     finish(&s);
 }
 
-/* --- all at once ---------------------------------------------------------------------------------------------------- */
+/* --- all at once
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct producer {
     scene *s;

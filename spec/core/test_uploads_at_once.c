@@ -1,4 +1,5 @@
-/* test_uploads_at_once.c - requests beside each other, on a clock that stands still unless the thread waits for the network. */
+/* test_uploads_at_once.c - requests beside each other, on a clock that stands still unless the thread waits for the
+ * network. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ static uint64_t read_clock(void *context)
 
 static const rpp_clock hand_clock = {read_clock, read_clock, NULL};
 
-/* --- the network ---------------------------------------------------------------------------------------------------- */
+/* --- the network
+ * ---------------------------------------------------------------------------------------------------- */
 
 static rpp_status begin(rpp_backend *backend, rpp_flight *flight)
 {
@@ -132,7 +134,8 @@ static void hold(scene *s, bool held)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* --- the scene ------------------------------------------------------------------------------------------------------ */
+/* --- the scene
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void set_up(scene *s)
 {
@@ -191,7 +194,8 @@ static void finish(scene *s)
     tear_down(s);
 }
 
-/* --- how long it takes ---------------------------------------------------------------------------------------------- */
+/* --- how long it takes
+ * ---------------------------------------------------------------------------------------------- */
 
 TEST(the_groups_of_a_profile_wait_for_one_answer)
 {
@@ -240,7 +244,8 @@ TEST(an_interval_of_a_second_holds_with_six_profiles_each)
     finish(&s);
 }
 
-/* --- when something fails ------------------------------------------------------------------------------------------- */
+/* --- when something fails
+ * ------------------------------------------------------------------------------------------- */
 
 TEST(a_server_that_is_away_costs_one_try_at_a_time)
 {
@@ -290,7 +295,8 @@ TEST(retry_after_holds_for_all)
     finish(&s);
 }
 
-/* --- the end -------------------------------------------------------------------------------------------------------- */
+/* --- the end
+ * -------------------------------------------------------------------------------------------------------- */
 
 TEST(a_stop_ends_all_that_is_under_way_at_its_deadline)
 {

@@ -1,4 +1,5 @@
-/* test_watched.c - the table of watched objects: as a list of who was born and died, whatever the order; bounded, and unbiased. */
+/* test_watched.c - the table of watched objects: as a list of who was born and died, whatever the order; bounded, and
+ * unbiased. */
 #include "sampling/watched.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* decoded_pprof.h - a pprof's bytes as plain arrays, by a reader that shares nothing with the encoder and takes nothing that is
- * not as the servers want it.
+/* decoded_pprof.h - a pprof's bytes as plain arrays, by a reader that shares nothing with the encoder and takes nothing
+ * that is not as the servers want it.
  *
  * Ownership  texts point into the bytes; everything else is freed with decoded_free.
  */

@@ -1,5 +1,5 @@
-/* fuzz_http_answer.c - a server on loopback answers with the fuzzer's bytes: whatever it says, the client comes back in time,
- * within its limits, and what it reports is fit for a log and leads to one of the verdicts.
+/* fuzz_http_answer.c - a server on loopback answers with the fuzzer's bytes: whatever it says, the client comes back in
+ * time, within its limits, and what it reports is fit for a log and leads to one of the verdicts.
  *
  * The client is one for all inputs, as in a process; each answer ends its connection.
  */

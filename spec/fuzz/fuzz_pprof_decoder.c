@@ -1,4 +1,5 @@
-/* fuzz_pprof_decoder.c - any bytes are read without harm: whatever is handed out lies within them, and is within its limits. */
+/* fuzz_pprof_decoder.c - any bytes are read without harm: whatever is handed out lies within them, and is within its
+ * limits. */
 #include "base/alloc.h"
 #include "fuzz_input.h"
 #include "pprof/pprof_decoder.h"

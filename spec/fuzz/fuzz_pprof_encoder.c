@@ -1,5 +1,5 @@
-/* fuzz_pprof_encoder.c - a profile of any samples, encoded in one or two parts, decoded again: what a reader finds is what a
- * plain list of the samples adds up to, row by row, frame by frame, label by label.
+/* fuzz_pprof_encoder.c - a profile of any samples, encoded in one or two parts, decoded again: what a reader finds is
+ * what a plain list of the samples adds up to, row by row, frame by frame, label by label.
  */
 #include "decoded_pprof.h"
 #include "fuzz_input.h"
@@ -41,7 +41,8 @@ static struct {
     size_t label_counts[SETS_MAX];
 } world;
 
-/* --- a profile, and the list beside it ------------------------------------------------------------------------------ */
+/* --- a profile, and the list beside it
+ * ------------------------------------------------------------------------------ */
 
 static void make_frames(fuzz_input *input)
 {
@@ -122,7 +123,8 @@ static void add_sample(fuzz_input *input)
     add_plain(&sample, stack, set);
 }
 
-/* --- what the labels should come to --------------------------------------------------------------------------------- */
+/* --- what the labels should come to
+ * --------------------------------------------------------------------------------- */
 
 static bool is_name(const model_text *name, const char *text)
 {
@@ -164,7 +166,8 @@ static void expect_labels(void)
     label_model_destroy(&model);
 }
 
-/* --- what was written ----------------------------------------------------------------------------------------------- */
+/* --- what was written
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool shows(const plain_row *row)
 {

@@ -1,5 +1,5 @@
-/* fuzz_retry_after.c - Retry-After: any text is harmless, seconds mean what they say, and a date in each of its three forms
- * means the time that the C library wrote into it.
+/* fuzz_retry_after.c - Retry-After: any text is harmless, seconds mean what they say, and a date in each of its three
+ * forms means the time that the C library wrote into it.
  */
 #include <time.h>
 

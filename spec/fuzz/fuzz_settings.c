@@ -1,5 +1,5 @@
-/* fuzz_settings.c - settings from any text and bytes: mistakes are fit for a log and tell no secret, and what passes the check
- * keeps to the limits that the rest of the core relies on.
+/* fuzz_settings.c - settings from any text and bytes: mistakes are fit for a log and tell no secret, and what passes
+ * the check keeps to the limits that the rest of the core relies on.
  */
 #include <strings.h>
 

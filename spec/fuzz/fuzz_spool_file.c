@@ -1,5 +1,5 @@
-/* fuzz_spool_file.c - files of the spool: any bytes are read without harm, and what is taken is what they say; what was written
- * is read again as it was, and not when a byte of it was changed or it was cut. Names likewise.
+/* fuzz_spool_file.c - files of the spool: any bytes are read without harm, and what is taken is what they say; what was
+ * written is read again as it was, and not when a byte of it was changed or it was cut. Names likewise.
  */
 #include <zlib.h>
 
@@ -25,7 +25,8 @@ static rpp_status read_copy(const uint8_t *bytes, size_t length, rpp_payload **p
     return rpp_spool_file_read(copy, length, payload);
 }
 
-/* --- bytes from anywhere -------------------------------------------------------------------------------------------- */
+/* --- bytes from anywhere
+ * -------------------------------------------------------------------------------------------- */
 
 /* How many labels there are, each under the last value that the file has for it; 0: they are not as they must be. */
 static size_t expected_labels(const uint8_t *at, uint64_t left, rpp_pairs *labels)
@@ -72,7 +73,8 @@ static void try_bytes(const uint8_t *bytes, size_t length)
 {
     check_read(bytes, length);
     if (length < HEAD) return;
-    /* The same with what a fuzzer cannot guess set right: magic, version and checksum, then the profile's length, too. */
+    /* The same with what a fuzzer cannot guess set right: magic, version and checksum, then the profile's length,
+     * too. */
     uint8_t *copy = malloc(length);
     FUZZ_CHECK(copy);
     memcpy(copy, bytes, length);
@@ -88,7 +90,8 @@ static void try_bytes(const uint8_t *bytes, size_t length)
     free(copy);
 }
 
-/* --- what was written ----------------------------------------------------------------------------------------------- */
+/* --- what was written
+ * ----------------------------------------------------------------------------------------------- */
 
 static void check_same(const rpp_payload *read, const rpp_payload *written, const rpp_pairs *labels, long pid)
 {
@@ -158,7 +161,8 @@ static void try_round_trip(fuzz_input *input)
     rpp_pairs_destroy(&labels);
 }
 
-/* --- names ---------------------------------------------------------------------------------------------------------- */
+/* --- names
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static rpp_spool_name any_name(fuzz_input *input)
 {

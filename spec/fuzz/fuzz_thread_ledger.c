@@ -1,5 +1,5 @@
-/* fuzz_thread_ledger.c - a thread's ledger against a plain list of intervals, whatever happens in whatever order, by whatever
- * clocks: nothing is lost or made, long events have their own time, short ones a mark in every period. */
+/* fuzz_thread_ledger.c - a thread's ledger against a plain list of intervals, whatever happens in whatever order, by
+ * whatever clocks: nothing is lost or made, long events have their own time, short ones a mark in every period. */
 #include "fuzz_input.h"
 #include "sampling/thread_ledger.h"
 

@@ -1,5 +1,5 @@
-/* fuzz_url.c - URLs against libcurl's own reader: the host that a message names is the host that gets the request, and no
- * credentials stay in what is requested or shown.
+/* fuzz_url.c - URLs against libcurl's own reader: the host that a message names is the host that gets the request, and
+ * no credentials stay in what is requested or shown.
  */
 #include <curl/curl.h>
 
@@ -25,7 +25,8 @@ static void compare_with_curl(const char *url, const char *host)
         curl_url_get(handle, CURLUPART_PORT, &port, 0);
         snprintf(together, sizeof together, "%s%s%s", read_host, port ? ":" : "", port ? port : "");
         size_t length = strlen(read_host);
-        /* Shown as they were written: percent-encoding, a zone id, a port with zeros in front, an address as one number. */
+        /* Shown as they were written: percent-encoding, a zone id, a port with zeros in front, an address as one
+         * number. */
         bool plain = !strpbrk(host, "%[") && !strstr(host, ":0") &&
                      strspn(host, "0123456789abcdefxABCDEFX.") < strcspn(host, ":");
         FUZZ_CHECK(!plain || strcasecmp(together, host) == 0 ||

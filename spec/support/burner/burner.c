@@ -2,7 +2,8 @@
  *
  *   Burner.spent            {name => [cpu ns, wall ns]} so far, all threads together
  *   Burner.code             {name => [begin, end]}, the addresses of the C code of plain, yielding and calling
- *   Burner.linger(seconds)  the process goes on for so long when Ruby is gone, and says which threads of the profiler it finds
+ *   Burner.linger(seconds)  the process goes on for so long when Ruby is gone, and says which threads of the profiler
+ *                           it finds
  */
 #include <ruby.h>
 #include <ruby/thread.h>

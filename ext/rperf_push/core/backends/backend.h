@@ -1,8 +1,8 @@
 /* backend.h - the interface of a backend, which translates payloads for one kind of receiver.
  *
- * Each kind is one file; backend_kinds.h lists them. deliver makes one try and reports how it ended. Where a backend has begin and end,
- * several tries can be under way at once: the caller drives their exchanges with the HTTP client. backoff.h decides whether and when to
- * retry.
+ * Each kind is one file; backend_kinds.h lists them. deliver makes one try and reports how it ended. Where a backend
+ * has begin and end, several tries can be under way at once: the caller drives their exchanges with the HTTP client.
+ * backoff.h decides whether and when to retry.
  *
  * Threads    the uploader only.
  * Ownership  the caller keeps payloads and flights. Settings and HTTP client must outlive the backend.
@@ -27,10 +27,9 @@
 typedef struct rpp_backend_limits {
     size_t max_raw_bytes; /* before compression */
     size_t max_samples;
-    uint64_t max_age_ns; /* since the window's start */
-    bool
-        one_a_millisecond; /* one profile per series and millisecond: a profile's time is drawn at random in its window */
-    uint32_t max_series;   /* of a request, not counting the one without labels; 0: samples carry their own labels */
+    uint64_t max_age_ns;    /* since the window's start */
+    bool one_a_millisecond; /* per series: a profile's time is drawn at random in its window */
+    uint32_t max_series;    /* of a request, not counting the one without labels; 0: samples carry their own labels */
     bool one_group; /* a profile has values of one group (value_types.h); false: it has all values of its window */
     size_t max_series_raw_bytes; /* of all labelled series of a window but the last; the rest is sent without labels */
 } rpp_backend_limits;

@@ -1,5 +1,5 @@
-/* backend_directory.c - writes profiles as files, whole or not at all, and never over another one. It deletes the oldest to make room,
- * and creates the directory if it is missing or has vanished.
+/* backend_directory.c - writes profiles as files, whole or not at all, and never over another one. It deletes the
+ * oldest to make room, and creates the directory if it is missing or has vanished.
  */
 #include <errno.h>
 #include <stdio.h>

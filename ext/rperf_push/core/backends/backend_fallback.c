@@ -1,5 +1,5 @@
-/* backend_fallback.c - two backends for a server that knows only one of them. If one answers 404 or 501, the other is tried.
- * The server has stored nothing of such a request, so the other one gets the payload within the same try.
+/* backend_fallback.c - two backends for a server that knows only one of them. If one answers 404 or 501, the other is
+ * tried. The server has stored nothing of such a request, so the other one gets the payload within the same try.
  */
 #include "backends/backend_kinds.h"
 #include "base/alloc.h"

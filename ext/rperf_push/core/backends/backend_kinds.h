@@ -19,8 +19,8 @@ rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client
 rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client *http);
 rpp_backend *rpp_backend_directory_new(const rpp_settings *settings);
 
-/* Uses the second backend if the first answers 404 or 501, which mean that the server does not know it; afterwards the one
- * that worked stays in use. Takes ownership of both. NULL if one of them is NULL, or if out of memory. */
+/* Uses the second backend if the first answers 404 or 501, which mean that the server does not know it; afterwards the
+ * one that worked stays in use. Takes ownership of both. NULL if one of them is NULL, or if out of memory. */
 rpp_backend *rpp_backend_fallback_new(rpp_backend *first, rpp_backend *second);
 
 #endif

@@ -1,4 +1,5 @@
-/* backend_over_http.c - the common part of backends that speak HTTP: an address, a client, and one POST for a payload. */
+/* backend_over_http.c - the common part of backends that speak HTTP: an address, a client, and one POST for a
+ * payload. */
 #include "backends/backend_over_http.h"
 
 #include <stddef.h>
@@ -7,7 +8,8 @@
 #include "base/clock.h"
 #include "http/secrets.h"
 
-/* The rate limit's bucket holds 2 MiB uncompressed: a larger profile is always refused. Samples: 16,000. Age: an hour. */
+/* The rate limit's bucket holds 2 MiB uncompressed: a larger profile is always refused. Samples: 16,000. Age: an
+ * hour. */
 const rpp_backend_limits rpp_pyroscope_limits = {
     .max_raw_bytes = 1992294, /* 1.9 MiB */
     .max_samples = 15000,

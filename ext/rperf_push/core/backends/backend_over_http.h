@@ -31,8 +31,8 @@ typedef struct rpp_backend_over_http {
     void (*conclude)(struct rpp_backend_over_http *, const rpp_payload *, bool connected, rpp_delivery *);
 } rpp_backend_over_http;
 
-/* Allocates `size` bytes that begin with a rpp_backend_over_http. Takes ownership of the url. NULL if the url is NULL, or if
- * out of memory. */
+/* Allocates `size` bytes that begin with a rpp_backend_over_http. Takes ownership of the url. NULL if the url is NULL,
+ * or if out of memory. */
 void *rpp_backend_over_http_new(size_t size, const rpp_settings *settings, rpp_http_client *http, char *url);
 void rpp_backend_over_http_free(rpp_backend *backend);
 

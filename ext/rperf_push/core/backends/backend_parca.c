@@ -1,8 +1,9 @@
 /* backend_parca.c - Parca's POST /api/profiles/writeraw: JSON, the profile in base64.
  *
- * Parca drops the labels of samples and keeps those of series, so a window is one request with many series (series_list.h).
- * An empty profile, or a series without labels, crashes the whole server, and a retry crashes it again after its restart.
- * Neither is ever sent, and a payload on which the connection was closed three times is not sent again.
+ * Parca drops the labels of samples and keeps those of series, so a window is one request with many series
+ * (series_list.h). An empty profile, or a series without labels, crashes the whole server, and a retry crashes it again
+ * after its restart. Neither is ever sent, and a payload on which the connection was closed three times is not sent
+ * again.
  */
 #include <string.h>
 
@@ -19,7 +20,8 @@
 #define RAW_MAX        (48u * 1024 * 1024) /* it accepts 64 MiB decoded, including the labels of all series */
 /* The server needed 14 ms for 300. With 100 values of a label and 5 states, 500 are needed. */
 #define MAX_SERIES     1000u
-/* Each series repeats the names of its frames: some 35 ns of CPU time per byte (benchmark/encode.c), so 0.3 s per window. */
+/* Each series repeats the names of its frames: some 35 ns of CPU time per byte (benchmark/encode.c), so 0.3 s per
+ * window. */
 #define MAX_SERIES_RAW (8u * 1024 * 1024)
 #define BODY_MAX       (100u * 1024 * 1024)
 #define CLOSED_RETRIES 2u

@@ -19,7 +19,8 @@ static const rpp_status_hint hints[] = {
     {0, NULL},
 };
 
-/* __name__, service_name, __delta__, then the rest by name. Profiles hold their own window only, never running totals. */
+/* __name__, service_name, __delta__, then the rest by name. Profiles hold their own window only, never running
+ * totals. */
 static rpp_status make_labels(const rpp_settings *settings, const rpp_payload *payload, rpp_pairs *labels)
 {
     const char *profile = rpp_value_groups[payload->group].name;

@@ -42,8 +42,8 @@ static bool server_message(const rpp_http_response *response, char message[4 * S
     return *message != '\0';
 }
 
-/* Connect's codes that tell more than the status. A failure may concern only a part of the way: if the server ran out of
- * time, the profile may be stored. */
+/* Connect's codes that tell more than the status. A failure may concern only a part of the way: if the server ran out
+ * of time, the profile may be stored. */
 static const struct {
     const char *name;
     rpp_answer_meaning meaning;
@@ -104,7 +104,8 @@ static size_t code_of(const char *body)
     return CODES; /* "unknown" among them */
 }
 
-/* Alloy forwards to several targets and names those that failed: if it is not the first, other targets may have the profile. */
+/* Alloy forwards to several targets and names those that failed: if it is not the first, other targets may have the
+ * profile. */
 static bool names_a_later_target(const char *body)
 {
     const char *at = strstr(body, "to appendable ");

@@ -1,5 +1,5 @@
-/* label_bytes.h - labels as bytes, for storage with a profile. Each label is the lengths of name and value (4 bytes each,
- * little-endian), then the name, then the value.
+/* label_bytes.h - labels as bytes, for storage with a profile. Each label is the lengths of name and value (4 bytes
+ * each, little-endian), then the name, then the value.
  *
  * Threads    any thread; the functions are pure.
  * Ownership  the caller keeps bytes and labels.

@@ -1,7 +1,7 @@
 /* push_request.h - encodes Pyroscope's PushRequest: one series with one profile (proto/push.proto).
  *
- * It is written by hand: four messages of two fields each need less code than callbacks for a generated writer, which would
- * also run each callback twice.
+ * It is written by hand: four messages of two fields each need less code than callbacks for a generated writer, which
+ * would also run each callback twice.
  *
  * Threads    any thread; the function is pure.
  * Ownership  the caller frees the bytes with rpp_free.

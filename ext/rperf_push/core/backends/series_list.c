@@ -10,7 +10,8 @@
 
 static const char magic[8] = {'R', 'P', 'P', 'S', 'E', 'R', 'I', 'E'};
 
-/* --- writing -------------------------------------------------------------------------------------------------------- */
+/* --- writing
+ * -------------------------------------------------------------------------------------------------------- */
 
 rpp_status rpp_series_list_begin(rpp_byte_buffer *list, const rpp_pairs *labels, size_t *series)
 {
@@ -35,7 +36,8 @@ void rpp_series_list_end(rpp_byte_buffer *list, size_t series)
     rpp_put32(list->bytes + series + 4, (uint32_t)(list->length - series - HEAD_BYTES - labelled));
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------- */
+/* --- reading
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* A gzip begins with other bytes. */
 static bool is_list(const uint8_t *bytes, size_t length)

@@ -1,7 +1,7 @@
 /* series_list.h - the profiles of a request with several series, as the bytes of one payload.
  *
- *   "RPPSERIE", then for each series: the length of its labels, the length of its profile (4 bytes each, little-endian),
- *   its labels (label_bytes.h), its profile, a gzip pprof
+ *   "RPPSERIE", then for each series: the length of its labels, the length of its profile (4 bytes each,
+ *   little-endian), its labels (label_bytes.h), its profile, a gzip pprof
  *
  * The labels are in addition to the payload's own. Queue, retries and spool handle only payloads, and the series of one
  * request stay together.

@@ -108,7 +108,8 @@ uint64_t rpp_random_seed(void)
 {
     uint64_t seed = 0;
     if (getentropy(&seed, sizeof seed) != 0) {
-        /* For old kernels and sandboxes. In containers every process may have pid 1, so the clocks also enter the seed. */
+        /* For old kernels and sandboxes. In containers every process may have pid 1, so the clocks also enter the
+         * seed. */
         seed = rpp_monotonic_ns() ^ (rpp_realtime_ns() << 20) ^ ((uint64_t)getpid() << 40);
         seed = (seed ^ (seed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
         seed ^= seed >> 31;

@@ -1,9 +1,10 @@
 /* custom_values.h - the values that a program counts itself (RperfPush.sample): a name and a unit for each.
  *
- * They share one number of samples and rows (value_types.h: CUSTOM). Each sample and row says which of them its number is, so rows
- * are no larger for those that nobody counts.
+ * They share one number of samples and rows (value_types.h: CUSTOM). Each sample and row says which of them its number
+ * is, so rows are no larger for those that nobody counts.
  *
- * Threads    declare: one at a time (in the gem: under the GVL). All else: any thread, because a value never changes or goes.
+ * Threads    declare: one at a time (in the gem: under the GVL). All else: any thread, because a value never changes or
+ *            goes.
  * Ownership  the process has one table of them. A forked child keeps it.
  */
 #ifndef RPP_CUSTOM_VALUES_H
@@ -22,9 +23,9 @@ typedef struct rpp_custom_value {
     char name[RPP_CUSTOM_TEXT_MAX], unit[RPP_CUSTOM_TEXT_MAX];
 } rpp_custom_value;
 
-/* Sets *id, from 1 on. A value that is known keeps its id. RPP_INVALID: the name or the unit is none that all servers take
- * ([a-zA-Z_][a-zA-Z0-9_]*), the profiler has a value of this name, or it was declared with another unit. RPP_LIMIT: there are
- * RPP_CUSTOM_MAX of them. */
+/* Sets *id, from 1 on. A value that is known keeps its id. RPP_INVALID: the name or the unit is none that all servers
+ * take ([a-zA-Z_][a-zA-Z0-9_]*), the profiler has a value of this name, or it was declared with another unit.
+ * RPP_LIMIT: there are RPP_CUSTOM_MAX of them. */
 RPP_NODISCARD rpp_status rpp_custom_value_declare(const char *name, size_t name_length, const char *unit,
                                                   size_t unit_length, uint8_t *id);
 /* RPP_CUSTOM_NONE: there is no such value. */

@@ -18,7 +18,8 @@
 
 #define SUFFIX ".pb.gz"
 
-/* --- names ---------------------------------------------------------------------------------------------------------- */
+/* --- names
+ * ---------------------------------------------------------------------------------------------------------- */
 
 void rpp_file_prefix(const char *application_name, char prefix[RPP_FILE_PREFIX_MAX])
 {
@@ -63,7 +64,8 @@ bool rpp_file_is_ours(const char *prefix, const char *name)
     return at && strcmp(at, SUFFIX) == 0;
 }
 
-/* --- the directory -------------------------------------------------------------------------------------------------- */
+/* --- the directory
+ * -------------------------------------------------------------------------------------------------- */
 
 rpp_status rpp_directory_make(const char *directory, mode_t mode)
 {
@@ -174,7 +176,8 @@ static uint64_t sequence_of(const found_file *file)
     return strtoull(strrchr(file->name, '-') + 1, NULL, 10);
 }
 
-/* Compares by time, then by number: all files have the same NAME, and the fields before the number have a fixed length. */
+/* Compares by time, then by number: all files have the same NAME, and the fields before the number have a fixed
+ * length. */
 static int compare_age(const void *a, const void *b)
 {
     const found_file *left = a, *right = b;

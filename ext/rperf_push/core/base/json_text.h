@@ -14,8 +14,8 @@
 
 /* Writes the text as a JSON string with quotes. Bytes that are not UTF-8 are written unchanged. */
 RPP_NODISCARD rpp_status rpp_json_write_string(rpp_byte_sink *sink, const char *text);
-/* Copies the string under this key of the outermost object, cut to size. Returns false if there is none. The JSON may be
- * incomplete or broken after it. \u escapes beyond ASCII become '?'. */
+/* Copies the string under this key of the outermost object, cut to size. Returns false if there is none. The JSON may
+ * be incomplete or broken after it. \u escapes beyond ASCII become '?'. */
 bool rpp_json_read_string(const char *json, const char *key, char *value, size_t size);
 
 #endif

@@ -17,14 +17,16 @@
 /* Names of a series, including the labels of its samples. If one series has more, Pyroscope refuses the whole profile
  * (samples_labels_cut). */
 #define RPP_NAMES_OF_A_SERIES_MAX 30
-/* Keys that the process remembers. A program has few; if it generates keys, the table is emptied whenever it is full. */
+/* Keys that the process remembers. A program has few; if it generates keys, the table is emptied whenever it is
+ * full. */
 #define RPP_LABEL_KEYS_KNOWN_MAX  1024u
 
-/* Label sets of one window whose request has not ended yet: nearly every request has its own (samples_without_outcome). */
+/* Label sets of one window whose request has not ended yet: nearly every request has its own
+ * (samples_without_outcome). */
 #define RPP_OUTCOME_SETS_MAX 4096
 
-/* Names for which max_label_values does not hold: each request has its own value, and servers store these values with the
- * samples. */
+/* Names for which max_label_values does not hold: each request has its own value, and servers store these values with
+ * the samples. */
 #define RPP_VALUES_UNCAPPED UINT32_MAX
 #define RPP_LABEL_VALUE_CAPS(X)                                                                                        \
     X("span_id", RPP_VALUES_UNCAPPED)                                                                                  \

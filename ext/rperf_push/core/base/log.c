@@ -20,7 +20,8 @@ static void write_to_stderr(rpp_log_level level, const char *line, void *context
     size_t length = strlen(line);
     memcpy(out, line, length);
     out[length] = '\n';
-    /* One call, so that lines of several processes do not mix. If standard error is closed, there is no other place to log. */
+    /* One call, so that lines of several processes do not mix. If standard error is closed, there is no other place to
+     * log. */
     if (write(STDERR_FILENO, out, length + 1) < 0) return;
 }
 
@@ -40,7 +41,8 @@ void rpp_log_set_sink(rpp_log_sink write_line, void *context)
 
 void rpp_log(rpp_log_level level, const char *format, ...)
 {
-    /* 4 bytes more than a line: a character that begins in the line is then complete, and the cut falls between characters. */
+    /* 4 bytes more than a line: a character that begins in the line is then complete, and the cut falls between
+     * characters. */
     char text[RPP_LOG_LINE_MAX + 4];
     va_list arguments;
     va_start(arguments, format);

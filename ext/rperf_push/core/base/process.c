@@ -10,8 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* "1234 (name) S 1 ...": the name may contain anything, even brackets. The state is the 3rd field, the start the 22nd. False: not
- * known. */
+/* "1234 (name) S 1 ...": the name may contain anything, even brackets. The state is the 3rd field, the start the 22nd.
+ * False: not known. */
 static bool read_stat(long pid, char *state, uint64_t *began)
 {
     char path[64], text[1024];

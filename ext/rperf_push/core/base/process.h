@@ -1,7 +1,7 @@
 /* process.h - a process, told from those that get its number after it.
  *
- * Linux says when a process began, and in which world of process numbers (the PID namespace: a container has its own). What another
- * system does not say is 0, and is not compared.
+ * Linux says when a process began, and in which world of process numbers (the PID namespace: a container has its own).
+ * What another system does not say is 0, and is not compared.
  *
  * Threads    any thread; not in a signal handler.
  * Ownership  plain values.

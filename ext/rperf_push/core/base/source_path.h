@@ -16,8 +16,9 @@
  * Other paths are written unchanged. */
 size_t rpp_source_path(char *to, size_t size, const char *path, size_t length, const char *root, size_t root_length);
 
-/* The line of `file` for code whose path and line are these: the same line if it is that file, the line of the call if it is text that
- * eval ran there, "(eval at FILE:12)", also within another one, "(eval at (eval at FILE:12):1)". 0: it is of another file. */
+/* The line of `file` for code whose path and line are these: the same line if it is that file, the line of the call if
+ * it is text that eval ran there, "(eval at FILE:12)", also within another one, "(eval at (eval at FILE:12):1)". 0: it
+ * is of another file. */
 int rpp_line_in_file(const char *file, size_t file_length, const char *path, size_t length, int line);
 
 /* Returns true if the method is a compiled template, "_app_views_home_html_erb___2965248030973713470_62820". Its name

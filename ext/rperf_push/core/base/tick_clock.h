@@ -1,6 +1,8 @@
-/* tick_clock.h - the processor's counter of ticks, where it can stand for the monotonic clock: a reading takes less than half as long.
+/* tick_clock.h - the processor's counter of ticks, where it can stand for the monotonic clock: a reading takes less
+ * than half as long.
  *
- * Its rate is not told. Whoever uses it reads both at the beginning and at the end, and so knows what a tick was worth between.
+ * Its rate is not told. Whoever uses it reads both at the beginning and at the end, and so knows what a tick was worth
+ * between.
  *
  * Threads    any thread. usable reads a file.
  * Ownership  nothing is owned.
@@ -18,7 +20,8 @@
 #define RPP_HAVE_TICK_CLOCK 0
 #endif
 
-/* The counter runs at one rate on all cores, also while they sleep: the processor says so, and the system's own clock relies on it. */
+/* The counter runs at one rate on all cores, also while they sleep: the processor says so, and the system's own clock
+ * relies on it. */
 bool rpp_tick_clock_is_usable(void);
 
 /* Both clocks at one instant. */

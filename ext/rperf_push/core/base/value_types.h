@@ -1,10 +1,12 @@
 /* value_types.h - the tables of values that a profile counts, and of the groups that they are sent in.
  *
- * Each line of the values defines a number of samples and rows, a value type of every pprof, a mode that enables it, and a sum in
- * `stats` (FIELD_encoded). The code that gathers a value fills in its number; no other code needs its name.
+ * Each line of the values defines a number of samples and rows, a value type of every pprof, a mode that enables it,
+ * and a sum in `stats` (FIELD_encoded). The code that gathers a value fills in its number; no other code needs its
+ * name.
  *
- * A group is what Pyroscope calls the name of a profile (`__name__`). Its name and its period are parts of the id of each of its
- * values there, as in memory:alloc_space:bytes:space:bytes. So a window goes to such a server as one profile for each group.
+ * A group is what Pyroscope calls the name of a profile (`__name__`). Its name and its period are parts of the id of
+ * each of its values there, as in memory:alloc_space:bytes:space:bytes. So a window goes to such a server as one
+ * profile for each group.
  *
  * Threads    any thread: constants only.
  * Ownership  nothing to own.
@@ -39,9 +41,9 @@ typedef enum rpp_value_group {
         RPP_GROUP_COUNT
 } rpp_value_group;
 
-/* Id; the number's name in C; mode, type and unit, as users and formats call them; what scales it; its group. Values of a group, and
- * values of a mode, are neighbours. Profiles list the values in this order, and the first one that is on is the default. `context` is
- * passed through. */
+/* Id; the number's name in C; mode, type and unit, as users and formats call them; what scales it; its group. Values of
+ * a group, and values of a mode, are neighbours. Profiles list the values in this order, and the first one that is on
+ * is the default. `context` is passed through. */
 #define RPP_VALUE_TYPES(X, context)                                                                                    \
     X(context, CPU, cpu_ns, "cpu", "cpu", "nanoseconds", RPP_SCALED_BY_CLOCKS, PROCESS_CPU)                            \
     X(context, WALL, wall_ns, "wall", "wall", "nanoseconds", RPP_SCALED_BY_CLOCKS, PROCESS_CPU)                        \

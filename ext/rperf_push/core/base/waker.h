@@ -21,7 +21,8 @@ typedef struct rpp_waker {
 void rpp_waker_init(rpp_waker *waker);
 void rpp_waker_destroy(rpp_waker *waker);
 void rpp_waker_wake(rpp_waker *waker);
-/* Waits for a wake (one since the last wait counts) or for the deadline (monotonic; UINT64_MAX: none). May return early. */
+/* Waits for a wake (one since the last wait counts) or for the deadline (monotonic; UINT64_MAX: none). May return
+ * early. */
 void rpp_waker_wait(rpp_waker *waker, uint64_t deadline_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* call_changes.c - what a call tree has got since somebody looked last, for a page that grows while calls are traced. */
+/* call_changes.c - what a call tree has got since somebody looked last, for a page that grows while calls are
+ * traced. */
 #include "calls/call_changes.h"
 
 #include <string.h>

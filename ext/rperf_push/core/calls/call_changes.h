@@ -1,19 +1,21 @@
 /* call_changes.h - what a call tree has got since somebody looked last, for a page that grows while calls are traced.
  *
  * Operation
- *   take moves the numbers out of the tree's nodes, so that what is in them next time is new, and adds them to what is known of each node.
- *   How a node is shown follows from what is known of it alone, and is what rpp_call_tree_limit_states, rpp_call_take_out and
- *   rpp_call_tree_folded would make of it at the end. A change is what it shows now without what it showed before. So the sum of
- *   all changes is the tree as it is now, to the nanosecond and the call, whenever somebody looks. A change may be negative: the
- *   cost of new calls may be taken out of time that was shown before.
+ *   take moves the numbers out of the tree's nodes, so that what is in them next time is new, and adds them to what is
+ *   known of each node. How a node is shown follows from what is known of it alone, and is what
+ *   rpp_call_tree_limit_states, rpp_call_take_out and rpp_call_tree_folded would make of it at the end. A change is
+ *   what it shows now without what it showed before. So the sum of all changes is the tree as it is now, to the
+ *   nanosecond and the call, whenever somebody looks. A change may be negative: the cost of new calls may be taken out
+ *   of time that was shown before.
  *
  * Cost
- *   The tree marks blocks of nodes that may have got something (rpp_call_tree_touch). take looks at those, and its caller marks what is
- *   open afterwards. So it takes as long as what has changed, however large the tree is, and it may leave a part for the next time.
+ *   The tree marks blocks of nodes that may have got something (rpp_call_tree_touch). take looks at those, and its
+ *   caller marks what is open afterwards. So it takes as long as what has changed, however large the tree is, and it
+ *   may leave a part for the next time.
  *
  * Ticks
- *   Those that have not been taken become nanoseconds as all of them together do. So when nothing is left, the own times of all changes
- *   sum up to the time that passed.
+ *   Those that have not been taken become nanoseconds as all of them together do. So when nothing is left, the own
+ *   times of all changes sum up to the time that passed.
  *
  * Threads    one at a time: whoever holds the GVL, and no event at the same time.
  * Ownership  the caller owns changes and tree. Memory for all nodes is reserved at the beginning.
@@ -36,7 +38,8 @@ typedef struct rpp_call_change {
 
 typedef struct rpp_call_changes rpp_call_changes;
 
-/* For a tree that has nothing yet. `costs` has the cost of each kind of method, below `kinds`. NULL if out of memory. */
+/* For a tree that has nothing yet. `costs` has the cost of each kind of method, below `kinds`. NULL if out of
+ * memory. */
 rpp_call_changes *rpp_call_changes_new(const rpp_call_tree *tree, const rpp_call_cost *costs, uint8_t kinds);
 void rpp_call_changes_free(rpp_call_changes *changes);
 
@@ -45,8 +48,8 @@ RPP_NODISCARD rpp_status rpp_call_changes_name(rpp_call_changes *changes, uint8_
 /* How many have got a name. */
 uint32_t rpp_call_changes_named(const rpp_call_changes *changes);
 
-/* All methods of the tree's nodes have names, and `ticks` since the beginning were `ns`. Stops in a block when `most` nodes had anything.
- * Returns whether nothing is left. */
+/* All methods of the tree's nodes have names, and `ticks` since the beginning were `ns`. Stops in a block when `most`
+ * nodes had anything. Returns whether nothing is left. */
 bool rpp_call_changes_take(rpp_call_changes *changes, rpp_call_tree *tree, uint32_t most, uint64_t ns, uint64_t ticks);
 /* The next change that has not been told. False: that was all. */
 bool rpp_call_changes_next(rpp_call_changes *changes, rpp_call_change *change);

@@ -1,4 +1,5 @@
-/* call_objects.c - the objects that calls create: how many, by the node that creates them, their class, and the code and line. */
+/* call_objects.c - the objects that calls create: how many, by the node that creates them, their class, and the code
+ * and line. */
 #include "calls/call_objects.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,8 @@
-/* call_objects.h - the objects that calls create: how many, by the node that creates them, their class, and the code and line.
+/* call_objects.h - the objects that calls create: how many, by the node that creates them, their class, and the code
+ * and line.
  *
- * Memory is reserved at the beginning; the system provides it where it is first used. Objects past the limit are counted together:
- * of them nothing else is known.
+ * Memory is reserved at the beginning; the system provides it where it is first used. Objects past the limit are
+ * counted together: of them nothing else is known.
  *
  * Threads    one at a time. add allocates nothing, so it may run in a hook of the VM.
  * Ownership  the caller owns the table. What the words mean is its business.

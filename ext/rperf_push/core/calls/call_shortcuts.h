@@ -1,7 +1,7 @@
 /* call_shortcuts.h - which node a call of a method leads to from its caller's node, for the calls that were made last.
  *
- * The way to a node is two hash tables: the method's id, then the caller's child. Most calls are repeated soon, and for these one
- * comparison is enough. A place is overwritten by the next call that falls on it.
+ * The way to a node is two hash tables: the method's id, then the caller's child. Most calls are repeated soon, and for
+ * these one comparison is enough. A place is overwritten by the next call that falls on it.
  *
  * Threads    one at a time. No allocation.
  * Ownership  the caller owns it; nodes are numbers of its tree.

@@ -1,4 +1,5 @@
-/* call_states.c - what a thread does while no event of its calls comes: it is blocked, waits for the VM's lock, or collects garbage. */
+/* call_states.c - what a thread does while no event of its calls comes: it is blocked, waits for the VM's lock, or
+ * collects garbage. */
 #include "calls/call_states.h"
 
 #include <string.h>

@@ -1,13 +1,14 @@
-/* call_states.h - what a thread does while no event of its calls comes: it is blocked, waits for the VM's lock, or collects garbage.
+/* call_states.h - what a thread does while no event of its calls comes: it is blocked, waits for the VM's lock, or
+ * collects garbage.
  *
  * Operation
- *   The VM tells when a thread releases its lock, wants it, and gets it again, and when it begins and ends a pause of the GC. What passes is
- *   kept with the thread. At the thread's next event it goes to the call on top of its stack, which is the same as before.
- *   So what a call ran is its own time and its waiting without these states.
- *   A fiber is suspended while its thread runs another one.
+ *   The VM tells when a thread releases its lock, wants it, and gets it again, and when it begins and ends a pause of
+ *   the GC. What passes is kept with the thread. At the thread's next event it goes to the call on top of its stack,
+ *   which is the same as before. So what a call ran is its own time and its waiting without these states. A fiber is
+ *   suspended while its thread runs another one.
  *
- * Threads    wanted: any, at any time. The others: the thread itself, which holds the VM's lock or is about to release it, or one that
- *            holds it instead. No allocation, no lock.
+ * Threads    wanted: any, at any time. The others: the thread itself, which holds the VM's lock or is about to release
+ *            it, or one that holds it instead. No allocation, no lock.
  * Ownership  the caller owns threads and stacks.
  */
 #ifndef RPP_CALL_STATES_H

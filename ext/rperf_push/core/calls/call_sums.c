@@ -31,7 +31,8 @@ static void arrive(const rpp_call_tree *tree, uint32_t id, uint64_t total_ns, rp
         sum->total_ns += total_ns;
 }
 
-/* Goes through the nodes below a root, each one before its children. Deep trees need no stack: nodes know the way back. */
+/* Goes through the nodes below a root, each one before its children. Deep trees need no stack: nodes know the way
+ * back. */
 static void sum_below(const rpp_call_tree *tree, uint32_t root, const uint64_t *totals_ns, rpp_call_sum *sums)
 {
     uint32_t id = rpp_call_tree_node(tree, root)->first;

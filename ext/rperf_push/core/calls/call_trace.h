@@ -1,17 +1,18 @@
 /* call_trace.h - turns calls and returns into a call tree: who is on which stack, and whose the time is.
  *
  * Operation
- *   Each thread and fiber has a stack of the calls that are under way. One stack runs at a time. At each event the time since the
- *   last one goes to the call on top of it. When another stack runs, the time since it last ran is the waiting time of the
- *   call on top. So all nodes' own time sums up to the time that passed, to the nanosecond.
+ *   Each thread and fiber has a stack of the calls that are under way. One stack runs at a time. At each event the time
+ *   since the last one goes to the call on top of it. When another stack runs, the time since it last ran is the
+ *   waiting time of the call on top. So all nodes' own time sums up to the time that passed, to the nanosecond.
  *
  * Lost returns
- *   Each entry of a stack knows its depth: the place of its frame on the VM's stack. An event at a depth proves that all entries
- *   deeper than that have ended, even if nobody said so: a throw over several frames, an overflow of the stack, a tail call.
+ *   Each entry of a stack knows its depth: the place of its frame on the VM's stack. An event at a depth proves that
+ *   all entries deeper than that have ended, even if nobody said so: a throw over several frames, an overflow of the
+ *   stack, a tail call.
  *
  * Speed
- *   What happens at each event is inline, so that a hook is one piece of code. Times may be in ticks of a counter instead of
- *   nanoseconds; then rpp_call_tree_scale makes nanoseconds of them at the end.
+ *   What happens at each event is inline, so that a hook is one piece of code. Times may be in ticks of a counter
+ *   instead of nanoseconds; then rpp_call_tree_scale makes nanoseconds of them at the end.
  *
  * Threads    one at a time: whoever holds the GVL. Events allocate only when a stack is deeper than any before.
  * Ownership  the caller owns trace and stacks; the trace owns its tree.

@@ -1,15 +1,15 @@
 /* call_tree.h - a calling context tree: a node for each chain of calls, with the number of calls and the time in it.
  *
  * Time
- *   A node has only the time of its own, without that of its children. What it took in all is the sum of the nodes below it
- *   (call_sums.h). So a call that has not returned yet is counted like any other, with the time it has run.
+ *   A node has only the time of its own, without that of its children. What it took in all is the sum of the nodes
+ *   below it (call_sums.h). So a call that has not returned yet is counted like any other, with the time it has run.
  *
  * Bounds
- *   Memory for all nodes is reserved at the beginning; the system provides it where it is first used. A call past the limit, and
- *   all that it calls, loses its chain: it is counted at a node of its method below a child of the root, whose method is
- *   RPP_CALL_OTHER. So what each method did itself stays true, and callers' totals lack it. There are at most as many of these as
- *   others; calls past this limit are counted at the root's child itself.
- *   A node takes sizeof(rpp_call_node) bytes, at most 16 of the index, and 8 for each state if it or a later one has been in any.
+ *   Memory for all nodes is reserved at the beginning; the system provides it where it is first used. A call past the
+ *   limit, and all that it calls, loses its chain: it is counted at a node of its method below a child of the root,
+ *   whose method is RPP_CALL_OTHER. So what each method did itself stays true, and callers' totals lack it. There are
+ *   at most as many of these as others; calls past this limit are counted at the root's child itself. A node takes
+ *   sizeof(rpp_call_node) bytes, at most 16 of the index, and 8 for each state if it or a later one has been in any.
  *
  * Threads    one at a time. child and root allocate nothing, so they may run in a hook of the VM.
  * Ownership  the caller owns the tree; nodes are valid until it is freed.

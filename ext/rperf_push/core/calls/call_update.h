@@ -4,8 +4,8 @@
  *   "changes":[node, calls, self, wait, blocked, waiting, gc_marking, gc_sweeping, suspended, ...],
  *   "at":[[root, node, "state"], ...]
  *
- * Nodes are those that are shown (call_changes.h), in the order of their ids; the parent of a root is -1, and its method its number.
- * Numbers of changes may be negative. A place is where a thread is now.
+ * Nodes are those that are shown (call_changes.h), in the order of their ids; the parent of a root is -1, and its
+ * method its number. Numbers of changes may be negative. A place is where a thread is now.
  *
  * Threads    one at a time.
  * Ownership  the caller owns everything.

@@ -28,7 +28,8 @@ rpp_control_outbox *rpp_control_outbox_new(size_t max_bytes);
 rpp_control_outbox *rpp_control_outbox_retain(rpp_control_outbox *outbox);
 void rpp_control_outbox_release(rpp_control_outbox *outbox);
 
-/* Appends a message. Returns RPP_STOPPED if the outbox was closed or ended before; RPP_LIMIT or RPP_NO_MEMORY if this push closed it. */
+/* Appends a message. Returns RPP_STOPPED if the outbox was closed or ended before; RPP_LIMIT or RPP_NO_MEMORY if this
+ * push closed it. */
 RPP_NODISCARD rpp_status rpp_control_outbox_push(rpp_control_outbox *outbox, char kind, const void *bytes,
                                                  size_t length);
 /* Ends the stream: the server sends what is left and disconnects the peer. Later pushes fail. */
@@ -38,8 +39,9 @@ void rpp_control_outbox_close(rpp_control_outbox *outbox);
 
 /* --- the server --- */
 
-/* Sends what the socket takes now; *sent is the number of bytes. Returns RPP_OK if nothing is left, RPP_BUSY if something is,
- * RPP_STOPPED if nothing is left and the stream has ended, RPP_IO if the peer is gone or the outbox is closed. */
+/* Sends what the socket takes now; *sent is the number of bytes. Returns RPP_OK if nothing is left, RPP_BUSY if
+ * something is, RPP_STOPPED if nothing is left and the stream has ended, RPP_IO if the peer is gone or the outbox is
+ * closed. */
 RPP_NODISCARD rpp_status rpp_control_outbox_send(rpp_control_outbox *outbox, int socket, size_t *sent);
 /* True if the server has something to do: bytes to send, or a peer to disconnect. */
 bool rpp_control_outbox_has_more(rpp_control_outbox *outbox);

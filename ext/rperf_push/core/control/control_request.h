@@ -2,8 +2,8 @@
  *
  *   rperf-push/1 VERB key=value key=value ...
  *
- * A verb consists of a-z, a key of a-z and _, a value of printable ASCII without a space. A line that contains anything else is
- * refused as a whole.
+ * A verb consists of a-z, a key of a-z and _, a value of printable ASCII without a space. A line that contains anything
+ * else is refused as a whole.
  *
  * Threads    any thread.
  * Ownership  the caller owns the request; get returns a pointer into it.
@@ -38,7 +38,8 @@ typedef struct rpp_control_request {
 RPP_NODISCARD rpp_status rpp_control_request_parse(const char *line, size_t length, rpp_control_request *request);
 /* Returns the value, or NULL if the peer did not give the key. If it gave the key twice, the last value counts. */
 const char *rpp_control_request_get(const rpp_control_request *request, const char *key);
-/* Reads a whole number from min to max, or `otherwise` if the peer did not give the key. Returns RPP_INVALID for any other value. */
+/* Reads a whole number from min to max, or `otherwise` if the peer did not give the key. Returns RPP_INVALID for any
+ * other value. */
 RPP_NODISCARD rpp_status rpp_control_request_number(const rpp_control_request *request, const char *key, uint64_t min,
                                                     uint64_t max, uint64_t otherwise, uint64_t *number);
 

@@ -95,8 +95,8 @@ static void take_request(const rpp_control_server *s, peer *p, size_t line_lengt
     }
 }
 
-/* Any byte after the request asks for the end of the stream. The end of the peer's input ends the stream at once. Returns false if the
- * peer is gone. */
+/* Any byte after the request asks for the end of the stream. The end of the peer's input ends the stream at once.
+ * Returns false if the peer is gone. */
 static bool hear_after_request(const rpp_control_server *s, peer *p, ssize_t heard)
 {
     p->deaf = true;

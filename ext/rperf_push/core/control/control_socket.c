@@ -127,8 +127,8 @@ static bool auto_folder(char *folder, size_t size)
     return length > 0 && (size_t)length < size;
 }
 
-/* In a folder that other users may write into, a socket may be anyone's. A folder of "auto" is found by its name in a folder that all users
- * write into, so it must not be a link, and no other user may look into it. */
+/* In a folder that other users may write into, a socket may be anyone's. A folder of "auto" is found by its name in a
+ * folder that all users write into, so it must not be a link, and no other user may look into it. */
 static rpp_status make_folder(const char *folder, bool is_auto, char why[RPP_CONTROL_WHY_MAX])
 {
     struct stat status;
@@ -158,8 +158,9 @@ static bool is_own(int folder)
     return fstat(folder, &seen) == 0 && seen.st_uid == geteuid() && !(seen.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* A process locks the folder before it removes a socket: after its check that the socket is dead, another process could put its own there.
- * Returns false if another process holds the lock, and true if the file system cannot lock folders. */
+/* A process locks the folder before it removes a socket: after its check that the socket is dead, another process
+ * could put its own there. Returns false if another process holds the lock, and true if the file system cannot lock
+ * folders. */
 static bool lock_folder(const char *folder, int *lock)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

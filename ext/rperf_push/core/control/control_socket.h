@@ -4,15 +4,15 @@
  *   "auto"         PID.sock in $XDG_RUNTIME_DIR/rperf-push, else in rperf-push-UID of $TMPDIR, or /tmp
  *   "NAME.sock"    that path, or NAME-PID.sock if another process already listens there (the parent of a forked child)
  *   another path   PID.sock in that folder
- *   A process takes a path only if the path is free or its process is dead. It locks the folder while it removes sockets of dead
- *   processes. If another process holds the lock, it removes none.
- *   A new folder has mode 0700. The folder of "auto" must have this mode and belong to this user. Another folder must belong to this
- *   user, and no other user may write into it: a foreign socket there could answer in place of a sibling process. The socket has mode
+ *   A process takes a path only if the path is free or its process is dead. It locks the folder while it removes
+ *   sockets of dead processes. If another process holds the lock, it removes none. A new folder has mode 0700. The
+ *   folder of "auto" must have this mode and belong to this user. Another folder must belong to this user, and no other
+ *   user may write into it: a foreign socket there could answer in place of a sibling process. The socket has mode
  *   0600. The server also asks the kernel which user a peer is.
  *
  * Safety
- *   A program may close descriptors that are not its own, and its next files then get the same numbers. So each use of a number
- *   first checks that it is still ours.
+ *   A program may close descriptors that are not its own, and its next files then get the same numbers. So each use of
+ *   a number first checks that it is still ours.
  *
  * Threads    one at a time, unless a line says something else.
  * Ownership  the caller owns the struct, which owns the descriptor and the path.
@@ -58,8 +58,8 @@ void rpp_control_socket_close(rpp_control_socket *listener);
 void rpp_control_socket_forget_after_fork(rpp_control_socket *listener);
 /* Wakes the thread that waits for a peer. The socket accepts no peer from now on. Any thread. */
 void rpp_control_socket_knock(const rpp_control_socket *listener);
-/* Accepts a peer of this user or of root and returns its descriptor, which is non-blocking. Returns -1 if none is waiting. Disconnects a
- * peer of another user and returns -1. */
+/* Accepts a peer of this user or of root and returns its descriptor, which is non-blocking. Returns -1 if none is
+ * waiting. Disconnects a peer of another user and returns -1. */
 int rpp_control_socket_accept(const rpp_control_socket *listener);
 
 #endif

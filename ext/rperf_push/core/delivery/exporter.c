@@ -57,7 +57,8 @@ typedef struct part {
     rpp_pprof_totals totals;
 } part;
 
-/* --- birth and death ------------------------------------------------------------------------------------------------ */
+/* --- birth and death
+ * ------------------------------------------------------------------------------------------------ */
 
 /* "KIND TEXT", or "KIND NAME=TEXT" */
 static bool add_comment(char ***end, const char *kind, const char *text, const char *value)
@@ -132,7 +133,8 @@ void rpp_exporter_free(rpp_exporter *exporter)
     rpp_free(exporter);
 }
 
-/* --- one part ------------------------------------------------------------------------------------------------------- */
+/* --- one part
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Stops an encoding as soon as it gets too large. */
 typedef struct limit_sink {
@@ -253,7 +255,8 @@ static rpp_status encode_part(window_parts *parts, size_t first, size_t count, s
     return status;
 }
 
-/* --- the parts of a window ------------------------------------------------------------------------------------------ */
+/* --- the parts of a window
+ * ------------------------------------------------------------------------------------------ */
 
 /* Each location takes at least one byte, so rows with too many locations need no try. */
 static bool is_hopeless(const window_parts *parts, size_t first, size_t count, size_t max_raw_bytes)
@@ -288,7 +291,8 @@ static rpp_status encode_range(window_parts *parts, size_t first, size_t count)
     return status == RPP_LIMIT && count > 1 ? encode_halves(parts, first, count) : status;
 }
 
-/* --- the window ----------------------------------------------------------------------------------------------------- */
+/* --- the window
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* All exporters of the process count together, from 1. */
 static _Atomic uint64_t last_sequence;

@@ -1,8 +1,9 @@
-/* exporter.h - turns a sealed profile into payloads in the queue: it encodes, compresses, and splits for the backend's limits.
+/* exporter.h - turns a sealed profile into payloads in the queue: it encodes, compresses, and splits for the backend's
+ * limits.
  *
- * The parts of one window have times 1 ms apart (old Pyroscope storage drops a second profile of the same millisecond), and
- * their sums equal the whole. For the same reason, a backend may ask for a time drawn at random within the window; the
- * payload itself keeps the true time.
+ * The parts of one window have times 1 ms apart (old Pyroscope storage drops a second profile of the same millisecond),
+ * and their sums equal the whole. For the same reason, a backend may ask for a time drawn at random within the window;
+ * the payload itself keeps the true time.
  *
  * Threads    export: the collector only.
  * Ownership  export takes the profile. Settings, names and queue must outlive the exporter.

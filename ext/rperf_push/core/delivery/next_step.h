@@ -1,8 +1,9 @@
 /* next_step.h - what the uploader does next: try a payload, store one, wait, or end.
  *
- * Payloads wait in three sources, which are asked in this order: on disk, in memory, and on disk but set aside, because they may
- * be the reason why a try failed. While the backend rests, and while older payloads are on disk, payloads in memory go to disk as
- * well. At the end, only payloads in memory are sent, until the deadline; after a failure the rest goes to disk.
+ * Payloads wait in three sources, which are asked in this order: on disk, in memory, and on disk but set aside, because
+ * they may be the reason why a try failed. While the backend rests, and while older payloads are on disk, payloads in
+ * memory go to disk as well. At the end, only payloads in memory are sent, until the deadline; after a failure the rest
+ * goes to disk.
  *
  * Several tries are under way at once, but only one while the backend fails: an outage costs one try at a time.
  *

@@ -1,9 +1,10 @@
-/* next_try.h - decides what follows a try: the verdict on its payload, the time of its next try, and the rest of the backend.
+/* next_try.h - decides what follows a try: the verdict on its payload, the time of its next try, and the rest of the
+ * backend.
  *
- * There are two waits, each for its own reason. The backend rests after consecutive failures, of any payloads, so an outage
- * costs one try at a time. A payload that may itself have caused the failure waits behind the others. If they are delivered
- * next, it has failed alone, which it may do only a few times. A payload that reached no server is not to blame and stays in
- * front.
+ * There are two waits, each for its own reason. The backend rests after consecutive failures, of any payloads, so an
+ * outage costs one try at a time. A payload that may itself have caused the failure waits behind the others. If they
+ * are delivered next, it has failed alone, which it may do only a few times. A payload that reached no server is not to
+ * blame and stays in front.
  *
  * Threads    any thread; the functions are pure.
  * Ownership  the caller keeps everything.
@@ -24,7 +25,8 @@ typedef struct rpp_situation {
     uint64_t now_ns;
     rpp_tries tries;   /* of the payload, including this one */
     rpp_streak streak; /* before this try */
-    /* The try began before another one failed. So it tells nothing new of the backend, unless it brings a longer Retry-After. */
+    /* The try began before another one failed. So it tells nothing new of the backend, unless it brings a longer
+     * Retry-After. */
     bool stale;
     uint64_t rest_until_ns; /* for stale */
     bool flushing, stopping;

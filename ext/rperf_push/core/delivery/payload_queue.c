@@ -52,7 +52,8 @@ void rpp_payload_queue_free(rpp_payload_queue *queue)
     rpp_free(queue);
 }
 
-/* --- the list: the lock is held ------------------------------------------------------------------------------------- */
+/* --- the list: the lock is held
+ * ------------------------------------------------------------------------------------- */
 
 /* Under the lock: otherwise two threads could store their values in the wrong order. */
 static void show_gauges(const rpp_payload_queue *queue)
@@ -107,8 +108,8 @@ static bool has_room(const rpp_payload_queue *queue, const rpp_payload *payload)
     return queue->synced.count < queue->max_count && payload->length <= queue->max_bytes - queue->synced.bytes;
 }
 
-/* Makes room and inserts the payload. Returns the list of payloads that had to go. This may be the new one itself, if it can never
- * fit, or if it comes back and is older than all others. */
+/* Makes room and inserts the payload. Returns the list of payloads that had to go. This may be the new one itself, if
+ * it can never fit, or if it comes back and is older than all others. */
 static rpp_payload *insert_or_drop(rpp_payload_queue *queue, rpp_payload *payload)
 {
     rpp_payload *dropped = NULL;
@@ -129,7 +130,8 @@ static rpp_payload *insert_or_drop(rpp_payload_queue *queue, rpp_payload *payloa
     return dropped;
 }
 
-/* --- wake and wait -------------------------------------------------------------------------------------------------- */
+/* --- wake and wait
+ * -------------------------------------------------------------------------------------------------- */
 
 static void wait_for_news(rpp_payload_queue *queue, uint64_t until_ns)
 {
@@ -140,7 +142,8 @@ static void wait_for_news(rpp_payload_queue *queue, uint64_t until_ns)
     queue->synced.seen = queue->synced.news;
 }
 
-/* --- the interface -------------------------------------------------------------------------------------------------- */
+/* --- the interface
+ * -------------------------------------------------------------------------------------------------- */
 
 void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context)
 {

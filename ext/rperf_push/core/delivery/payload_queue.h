@@ -1,8 +1,8 @@
 /* payload_queue.h - the bounded hand-over between exporter and uploader.
  *
- * It is ordered by due time, then by sequence. A full queue drops its oldest payload, because a new profile is worth more than an
- * old one; the producer never waits. A payload that goes back with a later due time waits in the same list, so retry, flush and
- * shutdown need no second mechanism.
+ * It is ordered by due time, then by sequence. A full queue drops its oldest payload, because a new profile is worth
+ * more than an old one; the producer never waits. A payload that goes back with a later due time waits in the same
+ * list, so retry, flush and shutdown need no second mechanism.
  *
  * Threads    any thread. The queue has its own lock; while it holds it, it calls the waker only.
  * Ownership  push takes the payload on every path, pop gives one to the caller, and free frees the rest.
@@ -22,16 +22,18 @@ typedef struct rpp_payload_queue rpp_payload_queue;
 rpp_payload_queue *rpp_payload_queue_new(size_t max_count, size_t max_bytes);
 void rpp_payload_queue_free(rpp_payload_queue *queue);
 
-/* Called for a payload that the queue has to drop. True: it took the payload. False: the queue drops it and counts it. */
+/* Called for a payload that the queue has to drop. True: it took the payload. False: the queue drops it and counts
+ * it. */
 typedef bool (*rpp_payload_overflow)(rpp_payload *payload, void *context);
-/* Call it before other threads know the queue. NULL: payloads are dropped. push calls `overflow`, with the queue unlocked. */
+/* Call it before other threads know the queue. NULL: payloads are dropped. push calls `overflow`, with the queue
+ * unlocked. */
 void rpp_payload_queue_set_overflow(rpp_payload_queue *queue, rpp_payload_overflow overflow, void *context);
 
 /* The queue calls the waker at each push, wake and hurry, under its lock. NULL: no waker. */
 void rpp_payload_queue_set_waker(rpp_payload_queue *queue, void (*wake)(void *context), void *context);
 
-/* Frees and counts the oldest payloads by sequence (payloads_dropped_queue_full) until the new one fits. A payload larger than the
- * whole queue is dropped itself. Ends a wait. */
+/* Frees and counts the oldest payloads by sequence (payloads_dropped_queue_full) until the new one fits. A payload
+ * larger than the whole queue is dropped itself. Ends a wait. */
 void rpp_payload_queue_push(rpp_payload_queue *queue, rpp_payload *payload);
 /* The due time of the first payload; UINT64_MAX: the queue is empty. */
 uint64_t rpp_payload_queue_due_ns(rpp_payload_queue *queue);

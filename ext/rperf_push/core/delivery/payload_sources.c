@@ -1,4 +1,5 @@
-/* payload_sources.c - where the uploader's payloads wait: in memory (the queue) and, if there is one, on disk (the spool). */
+/* payload_sources.c - where the uploader's payloads wait: in memory (the queue) and, if there is one, on disk (the
+ * spool). */
 #include "delivery/payload_sources.h"
 
 static bool keep_overflow(rpp_payload *payload, void *spool)

@@ -1,6 +1,8 @@
-/* payload_sources.h - where the uploader's payloads wait: in memory (the queue) and, if there is one, on disk (the spool).
+/* payload_sources.h - where the uploader's payloads wait: in memory (the queue) and, if there is one, on disk (the
+ * spool).
  *
- * Some payloads are out of their sources; each either ends or goes back. Payloads that the disk does not take wait in memory.
+ * Some payloads are out of their sources; each either ends or goes back. Payloads that the disk does not take wait in
+ * memory.
  *
  * Threads    the uploader's thread, or the thread that stops it if there is none. Queue and spool have their own locks.
  * Ownership  it borrows the queue and the spool. take gives a payload to the caller, store and put_back take it.
@@ -20,7 +22,8 @@ typedef struct rpp_payload_sources {
     bool disk_refuses; /* it has refused a payload since the last try */
 } rpp_payload_sources;
 
-/* From now on, payloads that a full queue drops go to the spool, and the client tells the spool before bytes of its payloads go out. */
+/* From now on, payloads that a full queue drops go to the spool, and the client tells the spool before bytes of its
+ * payloads go out. */
 void rpp_payload_sources_join(const rpp_payload_sources *sources, rpp_http_client *http);
 void rpp_payload_sources_part(const rpp_payload_sources *sources);
 

@@ -14,8 +14,8 @@
 
 /* A new name, for a folder of the calling process. */
 void rpp_session_folder_name(char name[RPP_SESSION_NAME_MAX]);
-/* True if nobody will read what is written there: it is gone, or the process is. A folder with another name belongs to nobody in
- * particular; one that is called session-PID-... belongs to whatever process has that number now. */
+/* True if nobody will read what is written there: it is gone, or the process is. A folder with another name belongs to
+ * nobody in particular; one that is called session-PID-... belongs to whatever process has that number now. */
 bool rpp_session_folder_is_abandoned(const char *directory);
 /* True if the calling process has made it: by its name. */
 bool rpp_session_folder_is_own(const char *directory);

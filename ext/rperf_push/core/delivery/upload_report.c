@@ -1,4 +1,5 @@
-/* upload_report.c - reports on uploads: it counts every try and logs one line when uploads begin to fail or to work again.
+/* upload_report.c - reports on uploads: it counts every try and logs one line when uploads begin to fail or to work
+ * again.
  */
 #include "delivery/upload_report.h"
 
@@ -74,8 +75,8 @@ static void tell_success(rpp_upload_report *report, uint64_t now_ns)
     report->failing = false;
 }
 
-/* The end of the session aborted the try. The code that ends the session logs lost payloads, but not unconfirmed ones. With a spool
- * nothing has failed, because another process continues. */
+/* The end of the session aborted the try. The code that ends the session logs lost payloads, but not unconfirmed ones.
+ * With a spool nothing has failed, because another process continues. */
 static void tell_end(rpp_upload_report *report, const rpp_delivery *delivery, rpp_verdict verdict, uint64_t now_ns)
 {
     if (verdict == RPP_VERDICT_UNCONFIRMED) tell_failure(report, delivery, verdict, now_ns);

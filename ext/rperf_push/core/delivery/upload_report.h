@@ -1,4 +1,5 @@
-/* upload_report.h - reports on uploads: it counts every try and logs one line when uploads begin to fail or to work again.
+/* upload_report.h - reports on uploads: it counts every try and logs one line when uploads begin to fail or to work
+ * again.
  *
  * Threads    the uploader only.
  * Ownership  the backend's name must outlive the report.

@@ -1,8 +1,9 @@
 /* uploader.c - the background thread that brings payloads from the queue to the backend, some at a time.
  *
- * It looks, decides and acts: payload_sources.h has the waiting payloads, next_step.h decides what it does next, and next_try.h what
- * follows a try. Each try under way has a place; the HTTP client drives them while the thread waits. A flush waits until all payloads
- * that existed at its start have ended; with a spool, until the thread finds no payload left.
+ * It looks, decides and acts: payload_sources.h has the waiting payloads, next_step.h decides what it does next, and
+ * next_try.h what follows a try. Each try under way has a place; the HTTP client drives them while the thread waits. A
+ * flush waits until all payloads that existed at its start have ended; with a spool, until the thread finds no payload
+ * left.
  *
  * Locks      `lock` before the queue's; neither is held while a payload is delivered.
  */
@@ -74,7 +75,8 @@ static uint64_t realtime_ns(const rpp_uploader *self)
     return self->options.clock->realtime_ns(self->options.clock->context);
 }
 
-/* --- payloads that are in no source --------------------------------------------------------------------------------- */
+/* --- payloads that are in no source
+ * --------------------------------------------------------------------------------- */
 
 /* In one step under the lock, so that a flush finds the payload either in its source or on its way. */
 static rpp_payload *take(rpp_uploader *self, unsigned at, rpp_source source, uint64_t now)
@@ -136,7 +138,8 @@ static unsigned free_place(const rpp_uploader *self)
     return at;
 }
 
-/* --- one try -------------------------------------------------------------------------------------------------------- */
+/* --- one try
+ * -------------------------------------------------------------------------------------------------------- */
 
 static bool is_too_old(const rpp_uploader *self, const rpp_payload *payload, uint64_t *age_ns)
 {
@@ -272,7 +275,8 @@ static void end_finished(rpp_uploader *self)
     }
 }
 
-/* --- the thread ----------------------------------------------------------------------------------------------------- */
+/* --- the thread
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void look(rpp_uploader *self, rpp_prospect *prospect, uint64_t *hurries)
 {
@@ -349,7 +353,8 @@ static void *run(void *context)
     return NULL;
 }
 
-/* --- flush and stop: other threads ---------------------------------------------------------------------------------- */
+/* --- flush and stop: other threads
+ * ---------------------------------------------------------------------------------- */
 
 /* Waits for a change, under the lock. False: the patience is over. */
 static bool wait_for_change(rpp_uploader *self, rpp_patience *patience)
@@ -388,8 +393,8 @@ static void flush_waits(rpp_uploader *self, rpp_flush *flush)
     hurry(self);
 }
 
-/* Under the lock. With a spool, the thread must find no payload, neither in memory nor on disk. Without a spool, all payloads that
- * existed at the start must have ended, including those that a full queue dropped. */
+/* Under the lock. With a spool, the thread must find no payload, neither in memory nor on disk. Without a spool, all
+ * payloads that existed at the start must have ended, including those that a full queue dropped. */
 static bool is_flushed(rpp_uploader *self, const rpp_flush *flush)
 {
     if (self->options.spool) return self->synced.idle != flush->idle_before;
@@ -458,7 +463,8 @@ rpp_status rpp_uploader_stop(rpp_uploader *self, uint64_t deadline_ns, rpp_patie
     return RPP_OK;
 }
 
-/* --- birth and death ------------------------------------------------------------------------------------------------ */
+/* --- birth and death
+ * ------------------------------------------------------------------------------------------------ */
 
 static void wake(void *http)
 {

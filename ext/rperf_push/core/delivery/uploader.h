@@ -2,19 +2,19 @@
  *
  * Operation
  *   wait for a due payload -> one try -> done, back into the queue with a later time, or dropped and counted by reason.
- *   While the backend is away, the other payloads wait behind the one that is retried, so an outage costs one try at a time. Requests
- *   beside each other matter with a server that answers late: Pyroscope 2 answers when it has flushed, up to 0.5 s later.
- *   One line is logged when uploads begin to fail, and one when they work again.
+ *   While the backend is away, the other payloads wait behind the one that is retried, so an outage costs one try at a
+ *   time. Requests beside each other matter with a server that answers late: Pyroscope 2 answers when it has flushed,
+ *   up to 0.5 s later. One line is logged when uploads begin to fail, and one when they work again.
  *
  * With a spool
- *   A payload whose try failed, and all payloads that come while the backend is away, go to disk at once. When the backend is
- *   back, the spool is sent, oldest first, no matter which process filled it; new payloads pass through it until it is empty.
- *   At the end the rest stays in the spool; after one failed try, the end does not wait for another. Payloads that the disk does
- *   not take wait in memory, as without a spool.
+ *   A payload whose try failed, and all payloads that come while the backend is away, go to disk at once. When the
+ *   backend is back, the spool is sent, oldest first, no matter which process filled it; new payloads pass through it
+ *   until it is empty. At the end the rest stays in the spool; after one failed try, the end does not wait for another.
+ *   Payloads that the disk does not take wait in memory, as without a spool.
  *
  * Lifecycle
- *   new -> start -> ... -> stop: tries to send the rest until the deadline, then gives up -> free. It gives up earlier if the
- *   next try would come after the deadline, or if the backend has been away for a second.
+ *   new -> start -> ... -> stop: tries to send the rest until the deadline, then gives up -> free. It gives up earlier
+ *   if the next try would come after the deadline, or if the backend has been away for a second.
  *
  * Threads    new, start, free: one at a time. Flush and stop: any ordinary thread.
  * Ownership  the uploader borrows the queue, the backend, the client and the spool; it owns payloads that it has taken.
@@ -55,13 +55,13 @@ typedef struct rpp_flush {
 
 /* Begins a flush. Call it before you hand over the last payload, which may be lost before the wait begins. */
 rpp_flush rpp_uploader_begin_flush(rpp_uploader *uploader);
-/* Waits until all payloads that were in the queue at the time of the call are delivered, and does not wait with retries; with a
- * spool, until both are empty. RPP_TIMEOUT: the patience ended first; call it again to continue. RPP_IO: payloads were lost since
- * the flush began. */
+/* Waits until all payloads that were in the queue at the time of the call are delivered, and does not wait with
+ * retries; with a spool, until both are empty. RPP_TIMEOUT: the patience ended first; call it again to continue.
+ * RPP_IO: payloads were lost since the flush began. */
 RPP_NODISCARD rpp_status rpp_uploader_flush(rpp_uploader *uploader, rpp_flush *flush, rpp_patience *patience);
-/* Sends the rest until the deadline (monotonic), then interrupts the client and joins the thread. What remains goes to the spool or
- * is counted (payloads_dropped_shutdown, or unconfirmed if it had gone out whole). RPP_TIMEOUT: the patience ended before the
- * thread did. Then do not free the uploader: call stop again, with any deadline. */
+/* Sends the rest until the deadline (monotonic), then interrupts the client and joins the thread. What remains goes to
+ * the spool or is counted (payloads_dropped_shutdown, or unconfirmed if it had gone out whole). RPP_TIMEOUT: the
+ * patience ended before the thread did. Then do not free the uploader: call stop again, with any deadline. */
 RPP_NODISCARD rpp_status rpp_uploader_stop(rpp_uploader *uploader, uint64_t deadline_ns, rpp_patience *patience);
 void rpp_uploader_free(rpp_uploader *uploader);
 /* In a forked child, which abandons the parent's uploader: closes the files that it had open. */

@@ -16,7 +16,8 @@
 
 typedef struct rpp_window_encoder rpp_window_encoder;
 
-/* `mode` consists of RPP_MODE_* bits, perhaps with RPP_MODE_PRECISION for readers that know its columns; with `gzip` the bytes are compressed. NULL if out of memory. */
+/* `mode` consists of RPP_MODE_* bits, perhaps with RPP_MODE_PRECISION for readers that know its columns; with `gzip`
+ * the bytes are compressed. NULL if out of memory. */
 rpp_window_encoder *rpp_window_encoder_new(unsigned mode, uint32_t frequency, bool gzip);
 void rpp_window_encoder_free(rpp_window_encoder *encoder);
 /* Writes to the buffer. Sets *samples to the number of samples. */

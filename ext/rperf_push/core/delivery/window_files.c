@@ -39,7 +39,8 @@ void rpp_window_files_free(rpp_window_files *files)
     rpp_free(files);
 }
 
-/* A part of a window may begin when another one did: it takes the next nanosecond that no file has, so that their order stays. */
+/* A part of a window may begin when another one did: it takes the next nanosecond that no file has, so that their order
+ * stays. */
 static rpp_status write_file(const rpp_window_files *files, uint64_t time_ns, const rpp_byte_buffer *bytes)
 {
     size_t size = strlen(files->directory) + 64;

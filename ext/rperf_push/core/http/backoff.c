@@ -24,7 +24,8 @@ rpp_backoff_policy rpp_backoff_session_policy(bool has_spool, bool resend_unconf
     };
 }
 
-/* --- the verdict ---------------------------------------------------------------------------------------------------- */
+/* --- the verdict
+ * ---------------------------------------------------------------------------------------------------- */
 
 static rpp_verdict judge_unknown_outcome(const rpp_backoff_policy *policy, const rpp_attempt *attempt)
 {
@@ -120,7 +121,8 @@ static rpp_verdict out_of_tries(const rpp_attempt *attempt)
     return rpp_attempt_is_refusal(attempt) ? RPP_VERDICT_REJECTED : RPP_VERDICT_GIVEN_UP;
 }
 
-/* --- the time ------------------------------------------------------------------------------------------------------- */
+/* --- the time
+ * ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t exponential_ns(const rpp_backoff_policy *policy, uint32_t failures)
 {
@@ -161,7 +163,8 @@ rpp_verdict rpp_backoff_decide(const rpp_backoff_policy *policy, const rpp_attem
     return RPP_VERDICT_RETRY;
 }
 
-/* --- Retry-After ---------------------------------------------------------------------------------------------------- */
+/* --- Retry-After
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Days since 1970-01-01 of a date of the Gregorian calendar (months shifted so that the year ends with February). */
 static int64_t days_of(int year, int month, int day)

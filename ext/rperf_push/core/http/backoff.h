@@ -1,13 +1,14 @@
 /* backoff.h - decides what follows a try: the payload is delivered, retried later, or dropped with a reason.
  *
- * A retry is safe only if the backend cannot have stored the payload: after a failure before the request went out whole,
- * and after statuses that say so (408, 429, 500, 502, 503 and similar ones of edge networks). A request that went out whole
- * and got no answer in time, or 504 and similar ones, has an unknown outcome. A retry would count it twice (measured on Pyroscope
- * 2.2.1), so there is none, unless `resend_unconfirmed`. If the connection was closed instead, the server has died: none of 30
- * requests that met a killed Pyroscope was stored. Such a request is sent again, at most twice.
+ * A retry is safe only if the backend cannot have stored the payload: after a failure before the request went out
+ * whole, and after statuses that say so (408, 429, 500, 502, 503 and similar ones of edge networks). A request that
+ * went out whole and got no answer in time, or 504 and similar ones, has an unknown outcome. A retry would count it
+ * twice (measured on Pyroscope 2.2.1), so there is none, unless `resend_unconfirmed`. If the connection was closed
+ * instead, the server has died: none of 30 requests that met a killed Pyroscope was stored. Such a request is sent
+ * again, at most twice.
  *
- * 401, 403 and 404 come from rotated tokens and reloading proxies as well as from mistakes, so refusals are retried for as
- * long as the policy says.
+ * 401, 403 and 404 come from rotated tokens and reloading proxies as well as from mistakes, so refusals are retried for
+ * as long as the policy says.
  *
  * Threads    any thread; the functions are pure.
  * Ownership  the caller keeps everything.

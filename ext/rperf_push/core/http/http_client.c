@@ -1,4 +1,5 @@
-/* http_client.c - sends HTTP requests with libcurl, some at once: bounded in time and memory, interruptible, no redirects. */
+/* http_client.c - sends HTTP requests with libcurl, some at once: bounded in time and memory, interruptible, no
+ * redirects. */
 #include "http/http_client.h"
 
 #include <curl/curl.h>
@@ -56,7 +57,8 @@ static void leave_gate(curl_client *self)
     if (self->gate) pthread_mutex_unlock(self->gate);
 }
 
-/* --- one request ---------------------------------------------------------------------------------------------------- */
+/* --- one request
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void tell_before_send(curl_client *self, const rpp_http_request *request)
 {
@@ -305,7 +307,8 @@ static void interrupt(rpp_http_client *client)
     wake(client);
 }
 
-/* --- new and free --------------------------------------------------------------------------------------------------- */
+/* --- new and free
+ * --------------------------------------------------------------------------------------------------- */
 
 static const char *environment(const char *name, const char *other_name)
 {

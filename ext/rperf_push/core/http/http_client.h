@@ -1,4 +1,5 @@
-/* http_client.h - sends HTTP requests with libcurl, some at once: bounded in time and memory, interruptible, no redirects.
+/* http_client.h - sends HTTP requests with libcurl, some at once: bounded in time and memory, interruptible, no
+ * redirects.
  *
  * Expect: 100-continue
  *   A proxy without a server behind it accepts a connection, reads, and closes it, so nobody knows what became of the
@@ -11,9 +12,9 @@
  *   A connection is renewed after some minutes, because addresses change and new servers appear.
  *
  * Safety
- *   TLS is verified unless the settings disable it. Credentials go only to the configured host (no redirect is followed).
- *   At most 64 KiB of an answer are read. http_proxy, no_proxy and SSL_CERT_FILE work as curl documents them.
- *   libcurl runs under `gate`, which is released while libcurl waits, so that a fork never interrupts libcurl.
+ *   TLS is verified unless the settings disable it. Credentials go only to the configured host (no redirect is
+ *   followed). At most 64 KiB of an answer are read. http_proxy, no_proxy and SSL_CERT_FILE work as curl documents
+ *   them. libcurl runs under `gate`, which is released while libcurl waits, so that a fork never interrupts libcurl.
  *
  * Threads    interrupt and wake: any thread. All others: one thread.
  * Ownership  the caller keeps request and response, and ends each exchange; the settings must outlive the client.
@@ -37,8 +38,8 @@ typedef struct rpp_http_exchange rpp_http_exchange;
 
 /* The interface; tests have their own client. */
 typedef struct rpp_http_client {
-    /* Set before the first request, or NULL. Called, without the gate, with a request's claim at least once before the first byte of
-     * the request can go out. */
+    /* Set before the first request, or NULL. Called, without the gate, with a request's claim at least once before the
+     * first byte of the request can go out. */
     void (*before_send)(void *context, unsigned claim);
     void *before_send_context;
     uint64_t connection_max_age_ns;
@@ -46,7 +47,8 @@ typedef struct rpp_http_client {
     rpp_status (*perform)(struct rpp_http_client *, const rpp_http_request *, rpp_http_response *);
     /* Begins a request, which must stay until `end`. At most RPP_HTTP_EXCHANGES_MAX at once. */
     rpp_status (*begin)(struct rpp_http_client *, const rpp_http_request *, rpp_http_exchange **);
-    /* The client drives all exchanges until one has ended, another thread calls wake, or the time has come; spurious returns happen. */
+    /* The client drives all exchanges until one has ended, another thread calls wake, or the time has come; spurious
+     * returns happen. */
     void (*wait)(struct rpp_http_client *, uint64_t until_ns);
     bool (*has_ended)(const rpp_http_exchange *);
     /* Frees an exchange, which must have ended, and gives its response. */

@@ -20,7 +20,8 @@
 #define CANDIDATES_MAX 256u
 #define ROUNDS         2 /* a chance match with another thread's descriptors does not happen again */
 
-/* --- sockets -------------------------------------------------------------------------------------------------------- */
+/* --- sockets
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void close_on_exec(int fd)
 {
@@ -63,7 +64,8 @@ void rpp_http_descriptors_close_all(rpp_http_descriptors *self)
     while (self->count) close(self->open[--self->count]);
 }
 
-/* --- the wake-up pair ----------------------------------------------------------------------------------------------- */
+/* --- the wake-up pair
+ * ----------------------------------------------------------------------------------------------- */
 
 /* True if a pipe or a local socket contains bytes, or has bytes on the way out. */
 static bool holds_bytes(int fd)

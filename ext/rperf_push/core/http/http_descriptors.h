@@ -1,9 +1,9 @@
-/* http_descriptors.h - the file descriptors that libcurl opens: they close on exec, and they are recorded, so that a forked
- * child can close its parent's.
+/* http_descriptors.h - the file descriptors that libcurl opens: they close on exec, and they are recorded, so that a
+ * forked child can close its parent's.
  *
- * libcurl asks this file to open and close its sockets, but it creates its wake-up pair itself. The pair is found among the
- * new descriptors after the handle was created, by its behaviour: it is empty, holds a byte after a wake-up, and is empty
- * again after the wake-up was handled.
+ * libcurl asks this file to open and close its sockets, but it creates its wake-up pair itself. The pair is found among
+ * the new descriptors after the handle was created, by its behaviour: it is empty, holds a byte after a wake-up, and is
+ * empty again after the wake-up was handled.
  *
  * Unknown remain the pair of a name lookup in progress, and eventfds, which newer versions close on exec.
  *

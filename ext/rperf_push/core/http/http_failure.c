@@ -1,4 +1,5 @@
-/* http_failure.c - finds the reason of a failure in the words of libraries and servers. No other file reads these words. */
+/* http_failure.c - finds the reason of a failure in the words of libraries and servers. No other file reads these
+ * words. */
 #include "http/http_failure.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* http_headers.c - builds the header lines of a request, ours and the settings', and refuses lines that contain another one. */
+/* http_headers.c - builds the header lines of a request, ours and the settings', and refuses lines that contain another
+ * one. */
 #include "http/http_headers.h"
 
 #include <stdio.h>

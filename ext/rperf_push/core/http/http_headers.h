@@ -1,4 +1,5 @@
-/* http_headers.h - builds the header lines of a request, ours and the settings', and refuses lines that contain another one.
+/* http_headers.h - builds the header lines of a request, ours and the settings', and refuses lines that contain another
+ * one.
  *
  * Threads    one at a time, under the gate.
  * Ownership  the caller frees the list with curl_slist_free_all.

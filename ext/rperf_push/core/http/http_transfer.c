@@ -15,7 +15,8 @@
 #define CONNECT_TIMEOUT_NS (5 * RPP_NS_PER_S)
 #define ANSWER_HEADERS_MAX (64u * 1024u)
 
-/* --- libcurl's callbacks -------------------------------------------------------------------------------------------- */
+/* --- libcurl's callbacks
+ * -------------------------------------------------------------------------------------------- */
 
 static size_t give_body(char *room, size_t size, size_t count, void *context)
 {
@@ -34,8 +35,8 @@ static void note_new_connection(rpp_http_transfer *transfer)
     if (body_length && transfer->taken == body_length) transfer->went_before = true;
 }
 
-/* libcurl rewinds if a kept connection turns out to be dead, to send again on a new one. Once the whole body was consumed,
- * the server may have it, and only the caller may decide to send it twice. */
+/* libcurl rewinds if a kept connection turns out to be dead, to send again on a new one. Once the whole body was
+ * consumed, the server may have it, and only the caller may decide to send it twice. */
 static int rewind_body(void *context, curl_off_t offset, int origin)
 {
     rpp_http_transfer *transfer = context;
@@ -133,7 +134,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
     return kept;
 }
 
-/* --- the request ---------------------------------------------------------------------------------------------------- */
+/* --- the request
+ * ---------------------------------------------------------------------------------------------------- */
 
 static long milliseconds_up(uint64_t ns)
 {
@@ -168,7 +170,8 @@ CURLcode rpp_http_transfer_attach(rpp_http_transfer *transfer, CURL *easy, struc
     return code;
 }
 
-/* --- the end, and its message ----------------------------------------------------------------------------------------- */
+/* --- the end, and its message
+ * ----------------------------------------------------------------------------------------- */
 
 static bool is_tls_error(CURLcode code)
 {
@@ -282,8 +285,8 @@ rpp_status rpp_http_transfer_conclude(rpp_http_transfer *transfer, CURL *easy, r
     bool connected = pretransfer_us > 0 || transfer->went_before;
     bool timed_out = end == RPP_TRANSFER_OUT_OF_TIME || code == CURLE_OPERATION_TIMEDOUT;
 
-    /* Bytes that libcurl consumed may still be in its buffer; only bytes that the system took are sent. If libcurl wanted to
-     * start again, its counters are already reset. */
+    /* Bytes that libcurl consumed may still be in its buffer; only bytes that the system took are sent. If libcurl
+     * wanted to start again, its counters are already reset. */
     size_t body_length = transfer->request->body_length;
     attempt->sent_whole =
         transfer->went_before || (connected && transfer->taken == body_length && (uint64_t)uploaded >= body_length);

@@ -9,8 +9,8 @@
 #include "settings/settings.h"
 
 /* Replaces every password, token and header value of the settings in the text by stars, plain or as basic
- * authentication sends it. Very short values stay, because they occur as ordinary words. If out of memory, it empties the
- * text. */
+ * authentication sends it. Very short values stay, because they occur as ordinary words. If out of memory, it empties
+ * the text. */
 void rpp_secrets_hide(const rpp_settings *settings, char *text);
 
 #endif

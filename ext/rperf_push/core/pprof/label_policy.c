@@ -175,7 +175,8 @@ static bool is_refused(const rpp_label_policy *policy, const rpp_label *label, t
            find_pair(deny, sent.bytes, sent.length);
 }
 
-/* --- the tables ----------------------------------------------------------------------------------------------------- */
+/* --- the tables
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool same_text(const text *known, const text *wanted)
 {

@@ -51,7 +51,8 @@ struct rpp_pprof_decoder {
     rpp_pprof_read_label labels[RPP_PPROF_READ_MAX_LABELS];
 };
 
-/* --- the wire ------------------------------------------------------------------------------------------------------- */
+/* --- the wire
+ * ------------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     const uint8_t *at, *end;
@@ -140,7 +141,8 @@ rpp_status rpp_pprof_decoder_spend(rpp_pprof_decoder *d, size_t bytes)
     return RPP_OK;
 }
 
-/* --- texts, functions, locations ------------------------------------------------------------------------------------ */
+/* --- texts, functions, locations
+ * ------------------------------------------------------------------------------------ */
 
 static rpp_status add_text(rpp_pprof_decoder *d, reader content)
 {
@@ -254,7 +256,8 @@ static rpp_status add_location(rpp_pprof_decoder *d, reader content)
     return RPP_OK;
 }
 
-/* --- the head ------------------------------------------------------------------------------------------------------- */
+/* --- the head
+ * ------------------------------------------------------------------------------------------------------- */
 
 static rpp_status read_value_type(const rpp_pprof_decoder *d, reader content, rpp_pprof_value_type *type)
 {
@@ -380,7 +383,8 @@ const rpp_pprof_head *rpp_pprof_decoder_head(const rpp_pprof_decoder *decoder)
     return &decoder->head;
 }
 
-/* --- samples -------------------------------------------------------------------------------------------------------- */
+/* --- samples
+ * -------------------------------------------------------------------------------------------------------- */
 
 static rpp_status add_to_stack(rpp_pprof_decoder *d, uint64_t id)
 {

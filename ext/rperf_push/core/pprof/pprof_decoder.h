@@ -1,7 +1,8 @@
-/* pprof_decoder.h - decodes an uncompressed pprof of any producer into tables of texts and frames, and visits its samples.
+/* pprof_decoder.h - decodes an uncompressed pprof of any producer into tables of texts and frames, and visits its
+ * samples.
  *
- * It does not use nanopb, because a pprof may be large: nothing is copied, and texts point into the given bytes. For any
- * bytes, decoding ends, stays within them, and uses memory in proportion to their length.
+ * It does not use nanopb, because a pprof may be large: nothing is copied, and texts point into the given bytes. For
+ * any bytes, decoding ends, stays within them, and uses memory in proportion to their length.
  *
  * Threads    one at a time.
  * Ownership  the caller owns the bytes, which must outlive the decoder.
@@ -66,8 +67,8 @@ typedef struct rpp_pprof_decoder rpp_pprof_decoder;
 
 /* RPP_INVALID: the bytes are no pprof, or not a whole one. RPP_LIMIT: one of the limits above is exceeded.
  * RPP_NO_MEMORY: also when tables, and Ruby objects of all that they and the samples hold, would take more than
- * max_memory. Two bytes of a pprof may be a text, and four a sample. So a file that gzip makes small could take 40 times its
- * unpacked bytes. */
+ * max_memory. Two bytes of a pprof may be a text, and four a sample. So a file that gzip makes small could take 40
+ * times its unpacked bytes. */
 RPP_NODISCARD rpp_status rpp_pprof_decoder_new(const uint8_t *bytes, size_t length, size_t max_memory,
                                                rpp_pprof_decoder **decoder);
 /* Takes what the caller keeps beside that from max_memory. */
@@ -76,8 +77,8 @@ void rpp_pprof_decoder_free(rpp_pprof_decoder *decoder);
 const rpp_pprof_head *rpp_pprof_decoder_head(const rpp_pprof_decoder *decoder);
 
 typedef void (*rpp_pprof_visitor)(const rpp_pprof_read_sample *sample, void *context);
-/* Visits samples in the file's order. A sample is valid until the visitor returns. Fails as above; the samples before the
- * error were visited. */
+/* Visits samples in the file's order. A sample is valid until the visitor returns. Fails as above; the samples before
+ * the error were visited. */
 RPP_NODISCARD rpp_status rpp_pprof_decoder_each_sample(rpp_pprof_decoder *decoder, rpp_pprof_visitor visit,
                                                        void *context);
 

@@ -1,7 +1,8 @@
 /* pprof_encoder.c - the writing pass: writes the numbered profile as a Profile message, through nanopb into a sink.
  *
- * nanopb calls back for every list. The callbacks point into the index, write the messages of their list by hand (pprof_wire.h), and
- * keep nothing. The rows are in the top-level message, whose callbacks run once, so they can count the totals.
+ * nanopb calls back for every list. The callbacks point into the index, write the messages of their list by hand
+ * (pprof_wire.h), and keep nothing. The rows are in the top-level message, whose callbacks run once, so they can count
+ * the totals.
  */
 #include "pprof/pprof_encoder.h"
 
@@ -36,7 +37,8 @@ typedef struct writing_pass {
     staging out;
 } writing_pass;
 
-/* --- the stream ----------------------------------------------------------------------------------------------------- */
+/* --- the stream
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool flush(staging *out)
 {
@@ -58,7 +60,8 @@ static bool stage(pb_ostream_t *stream, const pb_byte_t *bytes, size_t length)
     return true;
 }
 
-/* --- the lists ------------------------------------------------------------------------------------------------------ */
+/* --- the lists
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool write_bytes(pb_ostream_t *stream, const pb_field_t *field, const void *bytes, size_t length)
 {
@@ -140,7 +143,8 @@ static bool write_comments(pb_ostream_t *stream, const pb_field_t *field, void *
     return true;
 }
 
-/* --- the message ---------------------------------------------------------------------------------------------------- */
+/* --- the message
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Time is sampled at a period. All else is counted: each one stands for itself. */
 static uint64_t period_of(const rpp_pprof_options *options)
@@ -156,8 +160,8 @@ static void describe(profile_message *message, const rpp_pprof_index *index, con
         message->sample_type[message->sample_type_count++] =
             (value_type_message){index->value_types[i], index->value_units[i]};
     }
-    /* The group's, whatever the sample types are: servers put the period's type into the id of a profile type, and profiles with
-     * different ids do not add up. */
+    /* The group's, whatever the sample types are: servers put the period's type into the id of a profile type, and
+     * profiles with different ids do not add up. */
     message->period_type = (value_type_message){index->period_type, index->period_unit};
     message->has_period_type = true;
     message->period = (int64_t)period_of(options);

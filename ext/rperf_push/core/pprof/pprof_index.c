@@ -46,7 +46,8 @@ bool rpp_pprof_shows(const rpp_pprof_options *options, const rpp_row *rows, size
     return false;
 }
 
-/* --- locations and functions ---------------------------------------------------------------------------------------- */
+/* --- locations and functions
+ * ---------------------------------------------------------------------------------------- */
 
 static rpp_status number_function(numbering_pass *numbering, uint32_t frame, uint32_t *id)
 {
@@ -138,7 +139,8 @@ static rpp_status number_rows(numbering_pass *numbering, const rpp_pprof_options
     return RPP_OK;
 }
 
-/* --- texts ---------------------------------------------------------------------------------------------------------- */
+/* --- texts
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static rpp_status intern(rpp_pprof_index *index, const char *text, uint32_t *id)
 {
@@ -217,7 +219,8 @@ static rpp_status intern_header(rpp_pprof_index *index, const rpp_pprof_options 
     return status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------ */
+/* --- all of it
+ * ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t frames_end(const rpp_stack_table *stacks, const rpp_frame_names *names)
 {

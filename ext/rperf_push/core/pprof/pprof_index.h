@@ -1,4 +1,5 @@
-/* pprof_index.h - the numbering pass: finds the locations, functions and texts that rows need, and gives them pprof ids.
+/* pprof_index.h - the numbering pass: finds the locations, functions and texts that rows need, and gives them pprof
+ * ids.
  *
  * Ids run 1..N in the order in which the rows use them, leaf first. Each frame is looked up once, so that a name which
  * arrives in between cannot make the writing pass differ from this one.

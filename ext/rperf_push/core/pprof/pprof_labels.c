@@ -1,4 +1,5 @@
-/* pprof_labels.c - adds the labels of states, then set by set each label that the policy admits; or those of the caller. */
+/* pprof_labels.c - adds the labels of states, then set by set each label that the policy admits; or those of the
+ * caller. */
 #include "pprof/pprof_labels.h"
 
 #include <string.h>

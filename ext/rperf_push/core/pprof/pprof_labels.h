@@ -1,8 +1,9 @@
 /* pprof_labels.h - applies the label policy to the labels of samples and puts them into the string table of one pprof.
  *
- * A key occurs once in a sample. thread_seq and the VM's state come first, and no other label may use their names. If two
- * keys become one name, the first in the set's order stays. The policy sees all label sets of the profile even if only some
- * rows are encoded, so that all parts of a split window agree. Labels of the caller's own are not subject to any of this.
+ * A key occurs once in a sample. thread_seq and the VM's state come first, and no other label may use their names. If
+ * two keys become one name, the first in the set's order stays. The policy sees all label sets of the profile even if
+ * only some rows are encoded, so that all parts of a split window agree. Labels of the caller's own are not subject to
+ * any of this.
  *
  * Threads    one at a time.
  * Ownership  settings, policy and string table must outlive the labels.
@@ -43,8 +44,8 @@ typedef struct rpp_pprof_labels {
     size_t longest;            /* labels of the largest set */
 } rpp_pprof_labels;
 
-/* With a NULL policy it creates its own. `used[id]`: the set is used; texts of other sets are not added. Destroy it even on
- * failure. */
+/* With a NULL policy it creates its own. `used[id]`: the set is used; texts of other sets are not added. Destroy it
+ * even on failure. */
 RPP_NODISCARD rpp_status rpp_pprof_labels_init(rpp_pprof_labels *labels, const rpp_label_sets *sets, const bool *used,
                                                const rpp_settings *settings, bool legal_names, rpp_label_policy *policy,
                                                rpp_string_table *strings);

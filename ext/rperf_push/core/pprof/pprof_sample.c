@@ -6,7 +6,8 @@
 #include "pprof/pprof_wire.h"
 #include "profile.pb.h"
 
-/* Tag and length of a label; tag and place of its key; tag and number, and tag and place of its unit. A text needs less. */
+/* Tag and length of a label; tag and place of its key; tag and number, and tag and place of its unit. A text needs
+ * less. */
 #define MAX_LABEL (2 + (1 + RPP_WIRE_VARINT32) + (1 + RPP_WIRE_VARINT64) + (1 + RPP_WIRE_VARINT32))
 /* Tags and lengths of the packed lists, the values, thread_seq and state. */
 #define MAX_REST  (2 * (1 + RPP_WIRE_VARINT64) + RPP_PPROF_MAX_VALUES * RPP_WIRE_VARINT64 + 2 * MAX_LABEL)

@@ -1,7 +1,7 @@
 /* pprof_sample.h - encodes one row as a pprof Sample message.
  *
- * It does not use nanopb: nearly all bytes of a large window are location ids, and nanopb would write each of them three
- * times, through function calls.
+ * It does not use nanopb: nearly all bytes of a large window are location ids, and nanopb would write each of them
+ * three times, through function calls.
  *
  * Threads    one at a time.
  * Ownership  the caller keeps index and bytes.

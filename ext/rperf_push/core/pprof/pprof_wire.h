@@ -1,4 +1,5 @@
-/* pprof_wire.h - writes the fields of small messages: those of which a profile has many, for which nanopb takes too long.
+/* pprof_wire.h - writes the fields of small messages: those of which a profile has many, for which nanopb takes too
+ * long.
  *
  * Each function writes at `at` and returns the end. Numbers that are 0 are not written, as in proto3.
  *

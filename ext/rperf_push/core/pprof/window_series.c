@@ -29,7 +29,8 @@ uint32_t rpp_window_series_of(const rpp_window_series *series, const rpp_row *ro
     return series->sets[id].unlabelled ? 0 : id;
 }
 
-/* --- sets of texts -------------------------------------------------------------------------------------------------- */
+/* --- sets of texts
+ * -------------------------------------------------------------------------------------------------- */
 
 static const char *text_of(const rpp_window_series *series, uint32_t id, size_t *length)
 {
@@ -103,7 +104,8 @@ static rpp_status intern(rpp_window_series *series, const item_list *list, uint3
     return RPP_OK;
 }
 
-/* --- rows ----------------------------------------------------------------------------------------------------------- */
+/* --- rows
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static uint64_t weight_of(const rpp_row *row, unsigned mode)
 {
@@ -180,7 +182,8 @@ static rpp_status order_rows(rpp_window_series *series, const rpp_profile *profi
     return RPP_OK;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------ */
+/* --- all of it
+ * ------------------------------------------------------------------------------------------------------ */
 
 static rpp_status read_labels(rpp_window_series *series, const rpp_label_sets *sets, const rpp_pprof_options *options)
 {

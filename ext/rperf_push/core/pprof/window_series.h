@@ -1,8 +1,8 @@
 /* window_series.h - divides a window's rows into series, for a backend that drops the labels of samples.
  *
- * A series is one set of labels as they are sent, including the state's label. Series 0 has no labels. It also receives the
- * rows of sets that have no room: a request has a limited number of series, and the sets with the most time, or the most of
- * what the profile counts instead, keep theirs.
+ * A series is one set of labels as they are sent, including the state's label. Series 0 has no labels. It also receives
+ * the rows of sets that have no room: a request has a limited number of series, and the sets with the most time, or the
+ * most of what the profile counts instead, keep theirs.
  *
  * Threads    one at a time.
  * Ownership  the profile must outlive it. A struct of all zeros is empty and may be destroyed.
@@ -31,7 +31,8 @@ typedef struct rpp_window_series {
     rpp_hash_index by_items;
 } rpp_window_series;
 
-/* Uses the options' settings, policy and mode. `taken`: names that every series already has. Destroy it even on failure. */
+/* Uses the options' settings, policy and mode. `taken`: names that every series already has. Destroy it even on
+ * failure. */
 RPP_NODISCARD rpp_status rpp_window_series_init(rpp_window_series *series, const rpp_profile *profile,
                                                 const rpp_pprof_options *options, const rpp_pairs *taken,
                                                 uint32_t max_series);

@@ -1,7 +1,7 @@
 /* call_graph.h - sums stacks by function: own time, total time, lines, and calls.
  *
- * Each sample counts once for a function, line or call, even if it occurs several times in the stack, so no share exceeds
- * one.
+ * Each sample counts once for a function, line or call, even if it occurs several times in the stack, so no share
+ * exceeds one.
  *
  * Threads    one at a time.
  * Ownership  the graph owns its tables; returned pointers are valid until the next add.

@@ -1,7 +1,8 @@
-/* columns.h - the values of a profile as formats list them: those of a mode, and each one that the program counts itself. With
- * RPP_MODE_PRECISION there are more columns behind them, which say how precise a row is: `samples`, its captures; `weight_squares`,
- * the sum of the squared weights of its draws, of the first value of the mode; and TYPE_squares, that sum of each other value that is
- * drawn. What was measured exactly adds nothing to it. A value that is not drawn has no such column.
+/* columns.h - the values of a profile as formats list them: those of a mode, and each one that the program counts
+ * itself. With RPP_MODE_PRECISION there are more columns behind them, which say how precise a row is: `samples`, its
+ * captures; `weight_squares`, the sum of the squared weights of its draws, of the first value of the mode; and
+ * TYPE_squares, that sum of each other value that is drawn. What was measured exactly adds nothing to it. A value that
+ * is not drawn has no such column.
  *
  * Threads    any thread; the profile must not change meanwhile.
  * Ownership  texts live as long as the process.

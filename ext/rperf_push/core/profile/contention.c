@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Methods that wait inside themselves; with Ruby 3.3 or later a queue's are written in Ruby. A condition does since 4.0. */
+/* Methods that wait inside themselves; with Ruby 3.3 or later a queue's are written in Ruby. A condition does since
+ * 4.0. */
 static const char *const waits[] = {
     "Thread::Mutex#lock",
     "Thread::Mutex#synchronize",

@@ -1,4 +1,5 @@
-/* last_stacks.c - finds each thread's latest stack under each label set, and gives it to rows of the same kind that have none. */
+/* last_stacks.c - finds each thread's latest stack under each label set, and gives it to rows of the same kind that
+ * have none. */
 #include "profile/last_stacks.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* levels.c - what the watched objects of a session are: the stacks and labels that they were born with, for longer than a window. */
+/* levels.c - what the watched objects of a session are: the stacks and labels that they were born with, for longer than
+ * a window. */
 #include "profile/levels.h"
 
 #include <math.h>
@@ -124,7 +125,8 @@ void rpp_levels_tell(rpp_levels *l, const rpp_watched *watched, uint64_t boundar
     l->told_ns = boundary_ns;
 }
 
-/* An outcome is known when the window of the birth is over, and its request must not be kept for as long as the object lives. */
+/* An outcome is known when the window of the birth is over, and its request must not be kept for as long as the object
+ * lives. */
 static void settle_labels(birth *b)
 {
     rpp_label_set *settled;

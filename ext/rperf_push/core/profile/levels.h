@@ -1,14 +1,16 @@
-/* levels.h - what the watched objects of a session are: the stacks and labels that they were born with, for longer than a window.
+/* levels.h - what the watched objects of a session are: the stacks and labels that they were born with, for longer than
+ * a window.
  *
- * A birth comes as a sample. At the end of a window, the table of watched objects (sampling/watched.h) says which of them are alive. They
- * become rows of this window: a level, not a sum. What was alive at the last GC counts, because nobody knows of younger objects
- * whether they are garbage.
+ * A birth comes as a sample. At the end of a window, the table of watched objects (sampling/watched.h) says which of
+ * them are alive. They become rows of this window: a level, not a sum. What was alive at the last GC counts, because
+ * nobody knows of younger objects whether they are garbage.
  *
  * A drawn object stands for as many objects as the VM counted in its window for each one drawn (counted.h).
  *
  * Names of frames are held as long as a birth needs them. Frames themselves are not: a method may refer to the object.
  *
- * Threads    one at a time: the collector. Only `tell` runs under the GVL, while the collector is not at it (pipeline.h).
+ * Threads    one at a time: the collector. Only `tell` runs under the GVL, while the collector is not at it
+ *            (pipeline.h).
  * Ownership  the levels own copies of stacks and a reference to each label set.
  */
 #ifndef RPP_LEVELS_H
@@ -23,8 +25,8 @@
 
 typedef struct rpp_levels rpp_levels;
 
-/* For at most so many objects at a time. With `ages`, rows have a label that says how many GCs their objects have survived. NULL if out
- * of memory. The names must outlive it. */
+/* For at most so many objects at a time. With `ages`, rows have a label that says how many GCs their objects have
+ * survived. NULL if out of memory. The names must outlive it. */
 rpp_levels *rpp_levels_new(rpp_frame_names *names, uint32_t capacity, bool ages);
 void rpp_levels_free(rpp_levels *levels);
 
@@ -34,8 +36,8 @@ void rpp_levels_note(rpp_levels *levels, const rpp_sample *sample, const rpp_loc
 bool rpp_levels_are_filling(const rpp_levels *levels);
 /* Who is alive at the boundary; NULL: nobody. Allocates nothing. */
 void rpp_levels_tell(rpp_levels *levels, const rpp_watched *watched, uint64_t boundary_ns);
-/* Adds the level that was told to the profile of this window, or to a new one if that is NULL and there is a level. Forgets the dead. If out
- * of memory, the profile may lack some rows, or all. */
+/* Adds the level that was told to the profile of this window, or to a new one if that is NULL and there is a level.
+ * Forgets the dead. If out of memory, the profile may lack some rows, or all. */
 void rpp_levels_add(rpp_levels *levels, uint32_t window, const rpp_profile_limits *limits, rpp_profile **profile);
 
 /* For tests: how many births it knows. */

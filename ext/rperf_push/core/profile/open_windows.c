@@ -5,9 +5,11 @@
 #include "profile/window_part.h"
 #include "sampling/thread_time.h"
 
-/* A process that works now and then reaches a safepoint this soon after the end of a window; an idle process does not. */
+/* A process that works now and then reaches a safepoint this soon after the end of a window; an idle process does
+ * not. */
 #define SAFEPOINT_PATIENCE_NS (5 * RPP_NS_PER_S)
-/* Windows follow the monotonic clock. If the wall clock was set by more than this, the next window starts at the new time. */
+/* Windows follow the monotonic clock. If the wall clock was set by more than this, the next window starts at the new
+ * time. */
 #define CLOCK_STEP_NS         RPP_NS_PER_S
 
 static uint64_t current_offset(const rpp_open_windows *w)

@@ -1,10 +1,11 @@
 /* open_windows.h - the windows that were not delivered yet: their times and their samples.
  *
- * There are two at most: the current one and, during a rotation, the one before it. The lowest bit of its number tells a window from
- * the other one.
+ * There are two at most: the current one and, during a rotation, the one before it. The lowest bit of its number tells
+ * a window from the other one.
  *
- * If no thread runs, no thread can be settled, so the window stays open. What is known of it may then be taken soon after its end; the
- * rest follows when the window is closed, without the time that belongs to the first part (window_part.h).
+ * If no thread runs, no thread can be settled, so the window stays open. What is known of it may then be taken soon
+ * after its end; the rest follows when the window is closed, without the time that belongs to the first part
+ * (window_part.h).
  *
  * Threads    open: any. All others: the collector's owner, one at a time.
  * Ownership  the caller owns the struct and each profile that it takes.
@@ -47,8 +48,8 @@ typedef struct rpp_closed_window {
     uint64_t since_ns;
 } rpp_closed_window;
 
-/* Set what the struct holds of settings first, all else to zero. The first window begins now, and is shorter by a random part, so that
- * processes that start together do not upload together. */
+/* Set what the struct holds of settings first, all else to zero. The first window begins now, and is shorter by a
+ * random part, so that processes that start together do not upload together. */
 void rpp_open_windows_init(rpp_open_windows *windows, uint64_t now_ns);
 void rpp_open_windows_destroy(rpp_open_windows *windows);
 

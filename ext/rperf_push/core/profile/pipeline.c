@@ -14,8 +14,8 @@
 #include "profile/silence.h"
 #include "profile/watch.h"
 
-/* While no thread runs, nothing can be captured and no window can close, so the collector sleeps until a thread runs. It wakes up
- * once in this time anyway, in case it missed one. */
+/* While no thread runs, nothing can be captured and no window can close, so the collector sleeps until a thread runs.
+ * It wakes up once in this time anyway, in case it missed one. */
 #define DEEP_SLEEP_NS         (5 * RPP_NS_PER_S)
 /* The collector asks for rotations and for work on frames this often, even if the sampling period is longer. */
 #define LONGEST_TICK_NS       (50 * RPP_NS_PER_MS)
@@ -243,7 +243,8 @@ static bool is_stopping(rpp_pipeline *p)
 
 /* --- ticks and waits --- */
 
-/* After a deep sleep, the thread that woke the collector began to run before it: ticks from now on would miss its first work. */
+/* After a deep sleep, the thread that woke the collector began to run before it: ticks from now on would miss its first
+ * work. */
 static bool is_tick(rpp_pipeline *p, bool slept)
 {
     uint64_t now = monotonic(p), stirred = atomic_exchange(&p->stirred_ns, 0);
@@ -276,8 +277,8 @@ static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
     rpp_waker_wait(&p->waker, rpp_ns_least(until, known_due_ns(p)));
 }
 
-/* A collector that does not tick sleeps until its window is over, and then wakes in the same rhythm until the window is settled.
- * With moments, each wakes at their changes as well. */
+/* A collector that does not tick sleeps until its window is over, and then wakes in the same rhythm until the window is
+ * settled. With moments, each wakes at their changes as well. */
 static void collector_waits_for_the_next_tick(rpp_pipeline *p)
 {
     uint64_t period = rpp_ticker_period_ns(p->ticker), tick = rpp_ticker_next_ns(p->ticker, &p->seat);

@@ -1,10 +1,10 @@
 /* pipeline.h - the collector: takes samples out of the buffer, sums them, and closes a window at every interval.
  *
  * Assumptions
- *   The sampler runs in application threads at safepoints, and nothing may wait for it. The collector *asks* for work (a capture,
- *   a rotation, names) through `ask`. The sampler reads the work with rpp_pipeline_work and reports rotations back. If no
- *   safepoint comes, the window stays open and gets longer. At its regular end, the known part is delivered; the rest of that
- *   time follows later as another part (window_part.h). No thread is woken for it.
+ *   The sampler runs in application threads at safepoints, and nothing may wait for it. The collector *asks* for work
+ *   (a capture, a rotation, names) through `ask`. The sampler reads the work with rpp_pipeline_work and reports
+ *   rotations back. If no safepoint comes, the window stays open and gets longer. At its regular end, the known part is
+ *   delivered; the rest of that time follows later as another part (window_part.h). No thread is woken for it.
  *
  * Lifecycle
  *   new -> start (thread) -> ... -> stop (thread joined, last window delivered) -> free.
@@ -81,12 +81,12 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
 RPP_NODISCARD rpp_status rpp_pipeline_start(rpp_pipeline *pipeline);
 /* Moves the start of the first window to this time (monotonic), when sampling begins. */
 void rpp_pipeline_open(rpp_pipeline *pipeline, uint64_t start_ns);
-/* Ends the collector and waits for it. RPP_TIMEOUT: the patience ended first. The collector is then still busy: do not free
- * the pipeline, call again. Samples that are buffered but not rotated are lost: rotate first. */
+/* Ends the collector and waits for it. RPP_TIMEOUT: the patience ended first. The collector is then still busy: do not
+ * free the pipeline, call again. Samples that are buffered but not rotated are lost: rotate first. */
 RPP_NODISCARD rpp_status rpp_pipeline_stop(rpp_pipeline *pipeline, rpp_patience *patience);
 void rpp_pipeline_free(rpp_pipeline *pipeline);
-/* In a forked child, after the sampler has abandoned the parent's pipeline: frees the buffer, which is most of its memory. The
- * rest is never freed, because the fork may have come in the middle of a change. */
+/* In a forked child, after the sampler has abandoned the parent's pipeline: frees the buffer, which is most of its
+ * memory. The rest is never freed, because the fork may have come in the middle of a change. */
 void rpp_pipeline_forget_after_fork(rpp_pipeline *pipeline);
 
 /* --- called by the sampler, in application threads; the functions of this block are async-signal-safe --- */
@@ -96,8 +96,8 @@ rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
 unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
 /* The number of the current window. */
 uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
-/* With moments, a pipeline watches in them: rpp_pipeline_watches. The sampler says what it does; until it does that, the collector
- * asks. A new pipeline has none. */
+/* With moments, a pipeline watches in them: rpp_pipeline_watches. The sampler says what it does; until it does that,
+ * the collector asks. A new pipeline has none. */
 void rpp_pipeline_set_moments(rpp_pipeline *pipeline, bool on);
 bool rpp_pipeline_watches(const rpp_pipeline *pipeline);
 void rpp_pipeline_note_watching(rpp_pipeline *pipeline, bool on);
@@ -126,7 +126,8 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
 RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, rpp_patience *patience);
 /* Windows that are sealed from now on leave no rest for later ones. Call it before the last rotation of a session. */
 void rpp_pipeline_set_last(rpp_pipeline *pipeline);
-/* On: the collector is one of those that tick (ticker.h). Off, as a new one is: it wakes only for windows, names and the buffer. */
+/* On: the collector is one of those that tick (ticker.h). Off, as a new one is: it wakes only for windows, names and
+ * the buffer. */
 void rpp_pipeline_set_ticking(rpp_pipeline *pipeline, bool on);
 
 #endif

@@ -1,6 +1,7 @@
 /* profile.c - one window's samples, summed by stack, labels, thread and state.
  *
- * Memory for the overflow stack and for one last row per state is allocated at the start, so that no sample is without a place.
+ * Memory for the overflow stack and for one last row per state is allocated at the start, so that no sample is without
+ * a place.
  */
 #include "profile/profile.h"
 
@@ -289,8 +290,8 @@ static size_t last_row_in(const rpp_profile *profile, rpp_state state)
     return last;
 }
 
-/* Adds time that no draw found. A little of it goes to the latest row in this state. Much of it gets no stack, because something
- * prevented draws. */
+/* Adds time that no draw found. A little of it goes to the latest row in this state. Much of it gets no stack, because
+ * something prevented draws. */
 static void add_unseen(rpp_profile *profile, rpp_state state, const rpp_unplaced *unplaced, uint64_t little_ns)
 {
     rpp_sample unseen = {.state = (uint8_t)state, .depth = 1};
@@ -349,7 +350,8 @@ static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
     }
 }
 
-/* Objects that were counted and not seen one by one. Without a draw they have no stack, and the bytes of the smallest slot. */
+/* Objects that were counted and not seen one by one. Without a draw they have no stack, and the bytes of the smallest
+ * slot. */
 static void share_out_objects(rpp_profile *profile)
 {
     uint64_t counted = profile->objects_counted, seen = profile->objects_seen;
@@ -428,8 +430,8 @@ void rpp_profile_join(rpp_profile *profile)
     profile->row_count = kept;
 }
 
-/* A slow request runs across the end of a window more often than others: without this share, what is known of the ends of requests
- * looks like all of them. */
+/* A slow request runs across the end of a window more often than others: without this share, what is known of the ends
+ * of requests looks like all of them. */
 static void count_requests(const rpp_profile *profile)
 {
     uint64_t all_ns = 0, open_ns = 0;

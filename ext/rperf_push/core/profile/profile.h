@@ -1,9 +1,10 @@
 /* profile.h - one window's samples, summed by stack, labels, thread and state (values: base/value_types.h).
  *
  * A profile is open while samples are added, then sealed with the window's time, then handed over whole to the encoder.
- * Totals stay true. A sample whose stack does not fit adds its weight to the overflow stack, with its labels. A sample whose
- * labels do not fit adds it to the overflow stack without labels. A sample without room for a row adds it to one last row
- * per state, and per value that the program counts: overflow stack, no labels, thread_seq 0. [truncated] stacks keep their leaf.
+ * Totals stay true. A sample whose stack does not fit adds its weight to the overflow stack, with its labels. A sample
+ * whose labels do not fit adds it to the overflow stack without labels. A sample without room for a row adds it to one
+ * last row per state, and per value that the program counts: overflow stack, no labels, thread_seq 0. [truncated]
+ * stacks keep their leaf.
  *
  * Threads    one at a time.
  * Ownership  a profile owns its tables and retains its label sets.
@@ -40,11 +41,12 @@ rpp_profile *rpp_profile_new(const rpp_profile_limits *limits);
 void rpp_profile_free(rpp_profile *profile);
 
 /* Adds a sample's weight; the caller keeps its reference to the label set. Returns RPP_OK even if the weight went to
- * (overflow), for lack of room or memory, which is counted (samples_overflowed). RPP_INVALID: no such state, nothing was
- * added. */
+ * (overflow), for lack of room or memory, which is counted (samples_overflowed). RPP_INVALID: no such state, nothing
+ * was added. */
 RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
 
-/* Adds a level, or a row of another profile whose draws have got their shares. What does not fit goes to (overflow), as in add. */
+/* Adds a level, or a row of another profile whose draws have got their shares. What does not fit goes to (overflow), as
+ * in add. */
 void rpp_profile_add_row(rpp_profile *profile, const rpp_row *added, rpp_label_set *labels,
                          const rpp_location *locations, uint32_t depth);
 /* When its level was found (monotonic); 0: it has none. */
@@ -52,14 +54,15 @@ void rpp_profile_set_level_ns(rpp_profile *profile, uint64_t level_ns);
 uint64_t rpp_profile_level_ns(const rpp_profile *profile);
 /* Its rows have no level any more. */
 void rpp_profile_drop_level(rpp_profile *profile);
-/* How many of the counted objects each one stood for that was drawn, when they were last shared out; 0: none was drawn. */
+/* How many of the counted objects each one stood for that was drawn, when they were last shared out; 0: none was
+ * drawn. */
 double rpp_profile_objects_a_draw(const rpp_profile *profile);
 
-/* Shares the clocks' sums out over the rows that were drawn. Samples that come later take part in the next call. Time that no draw
- * found goes to [unknown]. */
+/* Shares the clocks' sums out over the rows that were drawn. Samples that come later take part in the next call. Time
+ * that no draw found goes to [unknown]. */
 void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests);
-/* `time_ns` is the start in ns since the epoch. Known outcomes of requests become labels, and rows that are equal then are added up.
- * If there is no memory for this, requests keep rows of their own without these labels. */
+/* `time_ns` is the start in ns since the epoch. Known outcomes of requests become labels, and rows that are equal then
+ * are added up. If there is no memory for this, requests keep rows of their own without these labels. */
 void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns);
 uint64_t rpp_profile_time_ns(const rpp_profile *profile);
 uint64_t rpp_profile_duration_ns(const rpp_profile *profile);

@@ -73,8 +73,8 @@ uint64_t rpp_share_of(uint64_t total, uint64_t before, uint64_t part, uint64_t w
     return scale(total, before + part, whole) - scale(total, before, whole);
 }
 
-/* Chance does not explain a rest of so many periods: ticks are missing, and the draws stand for all. But no later window pays back what
- * is overdrawn. */
+/* Chance does not explain a rest of so many periods: ticks are missing, and the draws stand for all. But no later
+ * window pays back what is overdrawn. */
 static uint64_t give_few(int64_t rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
     int64_t has = rest + (int64_t)sum, most = has + (int64_t)(RPP_SHARES_LITTLE * how->period_ns);
@@ -83,8 +83,8 @@ static uint64_t give_few(int64_t rest, uint64_t sum, uint64_t drawn, const rpp_s
     return drawn < (uint64_t)most ? drawn : (uint64_t)most;
 }
 
-/* The time that a pool gives to its draws. One of many periods gives its own sum: the rest is that of pools of few, which may do other
- * things. */
+/* The time that a pool gives to its draws. One of many periods gives its own sum: the rest is that of pools of few,
+ * which may do other things. */
 static uint64_t give_from(int64_t *rest, uint64_t sum, uint64_t drawn, const rpp_sharing *how)
 {
     int64_t has = *rest + (int64_t)sum;
@@ -237,7 +237,8 @@ bool rpp_shares_next_stand_in(const rpp_shares *shares, const rpp_sharing *how, 
     return false;
 }
 
-/* As many as its time now stands for. Waits of some nanoseconds are many more than it has nanoseconds in units of RPP_ONE_WAIT. */
+/* As many as its time now stands for. Waits of some nanoseconds are many more than it has nanoseconds in units of
+ * RPP_ONE_WAIT. */
 static void give_waits_to(rpp_row *row, uint64_t given_ns, uint64_t drawn_ns)
 {
     if (!row->waits_drawn || !drawn_ns) return;
@@ -297,8 +298,8 @@ static void give_wall(rpp_shares *shares, rpp_row *rows, size_t count, const rpp
     }
 }
 
-/* Of waits for the GVL, the event itself tells which count. Of others, the method in the leaf tells: their number is what their draws
- * stand for. */
+/* Of waits for the GVL, the event itself tells which count. Of others, the method in the leaf tells: their number is
+ * what their draws stand for. */
 static void give_gvl_waits(const rpp_shares *shares, rpp_row *rows, size_t count, bool last, uint64_t *rest,
                            rpp_unplaced *unplaced)
 {

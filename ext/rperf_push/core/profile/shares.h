@@ -1,24 +1,26 @@
 /* shares.h - gives a window's time to the rows that were drawn: clocks decide sums, draws decide shares.
  *
  * Vocabulary
- *   draw      an instant chosen independently of what the thread does: a tick, or a mark on a line of short events. Its weight,
- *             in nanoseconds, is the inverse of the probability with which it was drawn.
- *   line      what one clock sums: a state's CPU time, or its wall time. CPU time of the running state is also wall time, so the
- *             wall time of that state is only the time that was *not* CPU time.
+ *   draw      an instant chosen independently of what the thread does: a tick, or a mark on a line of short events. Its
+ *             weight, in nanoseconds, is the inverse of the probability with which it was drawn.
+ *   line      what one clock sums: a state's CPU time, or its wall time. CPU time of the running state is also wall
+ *             time, so the wall time of that state is only the time that was *not* CPU time.
  *   sum       the time of one thread's line by its clocks, without what was captured exactly.
- *   stratum   a group of threads whose sum is shared out over their draws. A thread with RPP_SHARES_OWN periods of CPU time or
- *             more in the window is a stratum of its own; all others form one pool. The clocks choose the strata, never the draws:
- *             otherwise threads that happen to be drawn would weigh less than those that are not. Wall time always stays with its
- *             thread, so no thread shows more of it than passed.
- *   rest      what pools of few periods keep for later windows, positive or negative. The true weight of a tick is unknown there: each
- *             tick keeps the weight of its draw, and the difference is kept as the rest. Chance explains less than RPP_SHARES_OWN
- *             periods of it. From there on ticks are missing (docs/numbers.md), and the next draws get all of it. That depends on
- *             earlier windows only, so it is the same for all that may be drawn now.
+ *   stratum   a group of threads whose sum is shared out over their draws. A thread with RPP_SHARES_OWN periods of CPU
+ *             time or more in the window is a stratum of its own; all others form one pool. The clocks choose the
+ *             strata, never the draws: otherwise threads that happen to be drawn would weigh less than those that are
+ *             not. Wall time always stays with its thread, so no thread shows more of it than passed.
+ *   rest      what pools of few periods keep for later windows, positive or negative. The true weight of a tick is
+ *             unknown there: each tick keeps the weight of its draw, and the difference is kept as the rest. Chance
+ *             explains less than RPP_SHARES_OWN periods of it. From there on ticks are missing (docs/numbers.md), and
+ *             the next draws get all of it. That depends on earlier windows only, so it is the same for all that may be
+ *             drawn now.
  *   stand-in  the row of a thread's time in a state that no draw found: at another stack of the thread in this window.
- *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular thread, but to
- *             draws that weighed more than their threads had.
+ *   nobody's  wall time of threads without a row, which lived for at most a few periods. It goes to no particular
+ *             thread, but to draws that weighed more than their threads had.
  *
- * Every nanosecond goes to exactly one row, or stays in the rest. Shares are right in expectation, sums to the nanosecond.
+ * Every nanosecond goes to exactly one row, or stays in the rest. Shares are right in expectation, sums to the
+ * nanosecond.
  *
  * Threads    one at a time.
  * Ownership  the shares own their threads' sums; the caller owns rests and rows.

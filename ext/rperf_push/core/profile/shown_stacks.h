@@ -1,5 +1,5 @@
-/* shown_stacks.h - stacks as profiles show them: without the profiler's own frames and, if wanted, with the class of allocated objects
- * as the label `class` instead of a leaf frame. Rows that differ in nothing else become one.
+/* shown_stacks.h - stacks as profiles show them: without the profiler's own frames and, if wanted, with the class of
+ * allocated objects as the label `class` instead of a leaf frame. Rows that differ in nothing else become one.
  *
  * Threads    one at a time, like the profile.
  * Ownership  the caller owns the profile.

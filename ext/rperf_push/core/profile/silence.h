@@ -1,8 +1,9 @@
 /* silence.h - logs one line if samples stop although the process works, and one when they come again.
  *
- * A waiting process has no samples: nothing runs, and no window closes. The line is logged if no sample came for 3 windows
- * and either these windows closed, so Ruby code ran, or the process used a tenth of a core. The measurement of CPU time
- * starts one interval after the last sample, so that time before it does not count, and lasts two intervals or more.
+ * A waiting process has no samples: nothing runs, and no window closes. The line is logged if no sample came for 3
+ * windows and either these windows closed, so Ruby code ran, or the process used a tenth of a core. The measurement of
+ * CPU time starts one interval after the last sample, so that time before it does not count, and lasts two intervals or
+ * more.
  *
  * Threads    the collector only.
  * Ownership  the caller owns the struct.

@@ -152,8 +152,8 @@ bool rpp_ticker_note(rpp_ticker *t, rpp_ticker_seat *seat, rpp_finding found)
     return counts;
 }
 
-/* A capture takes no lock, so it may get the time of one tick with the count of another. Then it has a little more or less to
- * weigh. But it never gets the count of another thread's ticks. */
+/* A capture takes no lock, so it may get the time of one tick with the count of another. Then it has a little more or
+ * less to weigh. But it never gets the count of another thread's ticks. */
 rpp_ticks rpp_ticker_take(rpp_ticker *t)
 {
     const void *who = atomic_load(&t->found);

@@ -1,7 +1,7 @@
 /* watch.h - tells the sampler in which moments to watch (sampling/moments.h).
  *
- * The collector knows when the moments are, and the sampler acts on them at a safepoint. It says what it does; until it does what
- * it should, the collector asks.
+ * The collector knows when the moments are, and the sampler acts on them at a safepoint. It says what it does; until it
+ * does what it should, the collector asks.
  *
  * Threads    init, look, rest and next_ns: the collector's owner, one at a time. All others: any, async-signal-safe.
  * Ownership  the caller owns the struct.
@@ -25,8 +25,8 @@ typedef struct rpp_watch {
 void rpp_watch_init(rpp_watch *watch, uint64_t on_ns, uint64_t off_ns, uint64_t now_ns);
 /* `rested`: rpp_watch_rest was called since the last look. */
 void rpp_watch_look(rpp_watch *watch, bool rested, uint64_t now_ns);
-/* The collector will sleep for an unknown time. Whatever runs then meets a state that was drawn for it, long before the collector is
- * awake. True if the sampler has to be asked. */
+/* The collector will sleep for an unknown time. Whatever runs then meets a state that was drawn for it, long before the
+ * collector is awake. True if the sampler has to be asked. */
 bool rpp_watch_rest(rpp_watch *watch);
 /* When it changes; UINT64_MAX: it does not. */
 uint64_t rpp_watch_next_ns(const rpp_watch *watch);

@@ -1,10 +1,11 @@
 /* whereabouts.h - a copy of each thread's last capture, which can be read while no safepoint comes.
  *
- * Frames of a sighting are ids, which the frame table may reuse after some windows without the frame. So a sighting can be read
- * only in its own window and the two after it.
- * A thread's number determines its place. If two threads have the same place, the last capture stays.
+ * Frames of a sighting are ids, which the frame table may reuse after some windows without the frame. So a sighting can
+ * be read only in its own window and the two after it. A thread's number determines its place. If two threads have the
+ * same place, the last capture stays.
  *
- * Threads    note, begin_window: the collector. The others: any ordinary thread. A lock is held while a sighting is copied.
+ * Threads    note, begin_window: the collector. The others: any ordinary thread. A lock is held while a sighting is
+ *            copied.
  * Ownership  sightings are copied, without their labels.
  */
 #ifndef RPP_WHEREABOUTS_H

@@ -28,7 +28,8 @@ static rpp_profile *unless_empty(rpp_profile *part)
     return NULL;
 }
 
-/* --- the known part ------------------------------------------------------------------------------------------------- */
+/* --- the known part
+ * ------------------------------------------------------------------------------------------------- */
 
 static bool is_named(const rpp_profile *profile, const rpp_row *row, const rpp_frame_names *names)
 {
@@ -54,7 +55,8 @@ rpp_profile *rpp_window_part_known(rpp_profile *profile, const rpp_frame_names *
     return unless_empty(known);
 }
 
-/* --- the late part -------------------------------------------------------------------------------------------------- */
+/* --- the late part
+ * -------------------------------------------------------------------------------------------------- */
 
 static int by_thread(const void *a, const void *b)
 {

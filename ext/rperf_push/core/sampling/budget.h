@@ -1,10 +1,11 @@
-/* budget.h - keeps the cost of captures in application threads below a share of one core: it lengthens the sampling period.
+/* budget.h - keeps the cost of captures in application threads below a share of one core: it lengthens the sampling
+ * period.
  *
- * It reads the overhead counter now and then. Above the limit, the period grows at once by the excess ratio. Below the limit,
- * the period returns towards the nominal one, a quarter of the way at a time, so that it does not oscillate.
+ * It reads the overhead counter now and then. Above the limit, the period grows at once by the excess ratio. Below the
+ * limit, the period returns towards the nominal one, a quarter of the way at a time, so that it does not oscillate.
  *
- * The period does not change what hooks cost. If hooks alone exceed the limit for RPP_BUDGET_TELL_LOOKS looks on end, a line of the log
- * says so, once.
+ * The period does not change what hooks cost. If hooks alone exceed the limit for RPP_BUDGET_TELL_LOOKS looks on end, a
+ * line of the log says so, once.
  *
  * Threads    one at a time.
  * Ownership  the caller owns the budget.

@@ -1,7 +1,7 @@
 /* frame_names.c - maps a frame id to its name, file and first line.
  *
- * A fixed array points to chunks of slots, which never move and are never freed, so `get` needs no lock. A name is one block,
- * and one store publishes it.
+ * A fixed array points to chunks of slots, which never move and are never freed, so `get` needs no lock. A name is one
+ * block, and one store publishes it.
  */
 #include "sampling/frame_names.h"
 
@@ -118,7 +118,8 @@ uint32_t rpp_frame_names_reserve(rpp_frame_names *names)
     return id;
 }
 
-/* In place. Each object has another address, so with addresses each object's methods would be functions of their own. */
+/* In place. Each object has another address, so with addresses each object's methods would be functions of their
+ * own. */
 static size_t hide_addresses(char *text, size_t length)
 {
     size_t to = 0;

@@ -1,10 +1,10 @@
 /* frame_names.h - maps a frame id to its name, file and first line.
  *
- * An id is reserved when a frame is first captured, in a hook or handler, without allocating. Later a job sets its name, and the
- * encoder reads it. An id is released when its frame was not captured for some windows, and reused.
+ * An id is reserved when a frame is first captured, in a hook or handler, without allocating. Later a job sets its
+ * name, and the encoder reads it. An id is released when its frame was not captured for some windows, and reused.
  *
- * Threads    reserve, set, release, ensure: one at a time (in the gem: the thread that holds the GVL). get: any thread at any
- *            time, for ids that cannot be released meanwhile. reserve is async-signal-safe.
+ * Threads    reserve, set, release, ensure: one at a time (in the gem: the thread that holds the GVL). get: any thread
+ *            at any time, for ids that cannot be released meanwhile. reserve is async-signal-safe.
  * Ownership  the table owns copies of all strings.
  */
 #ifndef RPP_FRAME_NAMES_H
@@ -51,20 +51,24 @@ typedef struct rpp_frame_names rpp_frame_names;
 rpp_frame_names *rpp_frame_names_new(uint32_t limit);
 void rpp_frame_names_free(rpp_frame_names *names);
 
-/* Makes sure that `headroom` ids can be reserved without allocating. RPP_LIMIT: the table may not hold that many more. */
+/* Makes sure that `headroom` ids can be reserved without allocating. RPP_LIMIT: the table may not hold that many
+ * more. */
 RPP_NODISCARD rpp_status rpp_frame_names_ensure(rpp_frame_names *names, uint32_t headroom);
 /* Returns a new id, or 0 if that would need an allocation. */
 uint32_t rpp_frame_names_reserve(rpp_frame_names *names);
-/* Names a reserved id, once. Copies the texts; heap addresses in the name (0x0000...) become 0x…, and invalid UTF-8 '?'. */
+/* Names a reserved id, once. Copies the texts; heap addresses in the name (0x0000...) become 0x…, and invalid UTF-8
+ * '?'. */
 RPP_NODISCARD rpp_status rpp_frame_names_set(rpp_frame_names *names, uint32_t id, const char *name, size_t name_length,
                                              const char *path, size_t path_length, uint32_t first_line, bool hidden);
 /* NULL while the id has no name yet. */
 const rpp_frame_name *rpp_frame_names_get(const rpp_frame_names *names, uint32_t id);
-/* If somebody holds the name, it stays, and so does the id. Whoever releases then tries again now and then with collect. */
+/* If somebody holds the name, it stays, and so does the id. Whoever releases then tries again now and then with
+ * collect. */
 void rpp_frame_names_release(rpp_frame_names *names, uint32_t id);
 /* Ends an id that was released while its name was held, and is not any more. */
 void rpp_frame_names_collect(rpp_frame_names *names, uint32_t id);
-/* A name is held: it is read for longer than its frame is seen. Any thread; the id must not be released before the first hold. */
+/* A name is held: it is read for longer than its frame is seen. Any thread; the id must not be released before the
+ * first hold. */
 void rpp_frame_names_hold(rpp_frame_names *names, uint32_t id);
 void rpp_frame_names_let_go(rpp_frame_names *names, uint32_t id);
 /* In a forked child: nobody holds a name. Any context. */

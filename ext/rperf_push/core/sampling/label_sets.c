@@ -141,8 +141,8 @@ static bool has_pair(const rpp_label_set *set, const rpp_label *label)
     return find_key(set, label->key, label->key_length, &at) && same_pair(&set->pairs[at], label);
 }
 
-/* The nearest set that knows, or will, where a value that the new set has led to. Others are let go: a thread may serve request after
- * request with labels that it inherited. */
+/* The nearest set that knows, or will, where a value that the new set has led to. Others are let go: a thread may serve
+ * request after request with labels that it inherited. */
 static rpp_label_set *source_for(const rpp_label_set *set, const rpp_label_set *base)
 {
     for (; base; base = base->source) {
@@ -360,8 +360,8 @@ static bool is_set(const void *table, uint32_t id, const void *key)
     return rpp_label_set_equal(((const rpp_label_sets *)table)->sets[id], key);
 }
 
-/* Only the end of a request tells whether it had a route. Of requests with the same labels, the first one decides: if it still runs when
- * the window is sealed, its path is sent, whatever the others say. */
+/* Only the end of a request tells whether it had a route. Of requests with the same labels, the first one decides: if
+ * it still runs when the window is sealed, its path is sent, whatever the others say. */
 rpp_status rpp_label_sets_intern_after_request(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
 {
     rpp_label_set *plain = NULL;

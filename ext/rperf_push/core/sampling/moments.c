@@ -5,7 +5,8 @@
 
 #define LONG_AGO 100u /* so many rounds are not drawn one by one */
 
-/* An exponential number, by von Neumann's comparison of uniform ones: a falling run of odd length ends with its first. */
+/* An exponential number, by von Neumann's comparison of uniform ones: a falling run of odd length ends with its
+ * first. */
 static uint64_t draw_ns(uint64_t *random, uint64_t mean_ns)
 {
     for (uint64_t whole = 0;; whole += mean_ns) {

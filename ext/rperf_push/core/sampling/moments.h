@@ -1,10 +1,11 @@
 /* moments.h - the short moments, at random, in which what is too frequent to be watched always is watched.
  *
- * On and off alternate, and each lasts for an exponential time. So the share of the time that is on is known, and how long a state has
- * lasted says nothing about what follows: a state found after an unknown time is simply drawn again.
+ * On and off alternate, and each lasts for an exponential time. So the share of the time that is on is known, and how
+ * long a state has lasted says nothing about what follows: a state found after an unknown time is simply drawn again.
  *
- * Why nothing is preferred: the caller switches at the safepoints of the program. What happens between two safepoints is watched if
- * the state was on at the first of them, whatever follows it and however long it takes. That has the same probability for all of it.
+ * Why nothing is preferred: the caller switches at the safepoints of the program. What happens between two safepoints
+ * is watched if the state was on at the first of them, whatever follows it and however long it takes. That has the same
+ * probability for all of it.
  *
  * Threads    one at a time.
  * Ownership  nothing to own.

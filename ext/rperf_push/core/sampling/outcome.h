@@ -27,7 +27,8 @@ uint64_t rpp_outcome_began_ns(const rpp_outcome *outcome);
 /* `status` is the HTTP status; a number outside of 100..599 means unknown. */
 void rpp_outcome_end(rpp_outcome *outcome, unsigned status, rpp_slow slow);
 bool rpp_outcome_has_ended(const rpp_outcome *outcome);
-/* The thread that is about to end the request. What other threads do after the end, if the request has begun them, is not its. */
+/* The thread that is about to end the request. What other threads do after the end, if the request has begun them, is
+ * not its. */
 void rpp_outcome_ends_in(rpp_outcome *outcome, uint32_t thread_seq);
 /* True after the end, but in the thread that ended it: that one still has time to settle. */
 bool rpp_outcome_is_over_for(const rpp_outcome *outcome, uint32_t thread_seq);

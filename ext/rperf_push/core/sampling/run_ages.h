@@ -1,18 +1,18 @@
 /* run_ages.h - weighs what ticks of another thread find, so that code of each age gets its share.
  *
  * Why
- *   Engine safepoint's ticks come from a thread that needs a core. Where none is free, a thread that has just woken up keeps its own
- *   for a while, so a tick that was due right after a wait comes later, and finds later code. Which stack it would have found is
- *   lost. But the clocks tell how much CPU time threads spend at each age, so ages are strata: the findings of an age share the CPU
- *   time spent there, however many of them came in time.
+ *   Engine safepoint's ticks come from a thread that needs a core. Where none is free, a thread that has just woken up
+ *   keeps its own for a while, so a tick that was due right after a wait comes later, and finds later code. Which stack
+ *   it would have found is lost. But the clocks tell how much CPU time threads spend at each age, so ages are strata:
+ *   the findings of an age share the CPU time spent there, however many of them came in time.
  *
  * Vocabulary
  *   run    from the moment a thread gets the GVL until it releases it.
  *   age    the CPU time on the GVL since the run began. Young ages belong to groups; all others are one group.
  *
  * Operation
- *   A thread that was found often enough is measured against its own findings, all others against those of all threads: on a crowded
- *   machine a thread that works long waits for a core in the middle of a run, others never do.
+ *   A thread that was found often enough is measured against its own findings, all others against those of all threads:
+ *   on a crowded machine a thread that works long waits for a core in the middle of a run, others never do.
  *
  * Threads    one at a time: the thread that holds the GVL. Nothing allocates.
  * Ownership  the caller owns the structs.

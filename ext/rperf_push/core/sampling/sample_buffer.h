@@ -1,7 +1,8 @@
 /* sample_buffer.h - the pair of buffers between the application threads and the collector.
  *
  * Producers append to the active half. The collector swaps the halves and then reads the other one. Append uses a
- * try-lock and no memory: if the lock is held or the half is full, the caller keeps its time in the ledger and tries later.
+ * try-lock and no memory: if the lock is held or the half is full, the caller keeps its time in the ledger and tries
+ * later.
  *
  * Threads    push: one producer at a time (in the gem: the thread that holds the GVL), async-signal-safe.
  *            drain: the collector only.
@@ -38,7 +39,7 @@ typedef struct rpp_sample {
     uint8_t custom_id;     /* which value `custom` is of (custom_values.h) */
     bool after_request;    /* the request of its labels is over, and it is of another thread (outcome.h) */
     bool
-        sum; /* no stack: the thread's clock time, or the process's objects, to be shared out over draws in this window */
+        sum; /* no stack: time by the thread's clocks, or the process's objects, shared out over draws of this window */
 } rpp_sample;
 
 typedef struct rpp_sample_buffer rpp_sample_buffer;
@@ -50,7 +51,8 @@ void rpp_sample_buffer_free(rpp_sample_buffer *buffer);
 /* In a forked child: frees only the bytes, because the parent's collector may be half-way through the samples. */
 void rpp_sample_buffer_forget_after_fork(rpp_sample_buffer *buffer);
 
-/* RPP_BUSY: the collector is swapping. RPP_LIMIT: no room in this half. RPP_INVALID: too deep. A failure takes nothing. */
+/* RPP_BUSY: the collector is swapping. RPP_LIMIT: no room in this half. RPP_INVALID: too deep. A failure takes
+ * nothing. */
 RPP_NODISCARD rpp_status rpp_sample_buffer_push(rpp_sample_buffer *buffer, const rpp_sample *sample,
                                                 const rpp_location *locations);
 /* True if the active half is more than half full: wake the collector. Async-signal-safe. */

@@ -1,7 +1,7 @@
 /* stack_table.c - the stacks of one window, each stored once.
  *
- * Nearly every stack was seen before. One hash over the caller's locations and one comparison with the row find it, without
- * looking up its locations; only a new stack looks them up. Rows are in chunks and never move.
+ * Nearly every stack was seen before. One hash over the caller's locations and one comparison with the row find it,
+ * without looking up its locations; only a new stack looks them up. Rows are in chunks and never move.
  */
 #include "sampling/stack_table.h"
 

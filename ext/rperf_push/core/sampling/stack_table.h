@@ -1,8 +1,8 @@
 /* stack_table.h - the stacks of one window, each stored once.
  *
- * A location is a frame at a line; a stack is a list of locations, leaf first. Both get dense ids from 0 in the order of their
- * first use. The table ends with its window, so nothing is evicted. Beyond its limits, intern returns RPP_LIMIT, and the
- * caller adds the weight to the overflow stack.
+ * A location is a frame at a line; a stack is a list of locations, leaf first. Both get dense ids from 0 in the order
+ * of their first use. The table ends with its window, so nothing is evicted. Beyond its limits, intern returns
+ * RPP_LIMIT, and the caller adds the weight to the overflow stack.
  *
  * Threads    one at a time.
  * Ownership  the table copies locations.

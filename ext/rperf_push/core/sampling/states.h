@@ -1,7 +1,7 @@
 /* states.h - the table of states that a thread may be in.
  *
- * Each line defines a state of samples and rows, a label and a synthetic frame of every profile, and a row of `rperf-push
- * stat`. The code that captures chooses the state; no other code needs its name.
+ * Each line defines a state of samples and rows, a label and a synthetic frame of every profile, and a row of
+ * `rperf-push stat`. The code that captures chooses the state; no other code needs its name.
  *
  * Threads    any thread: constants only.
  * Ownership  nothing to own.
@@ -9,8 +9,8 @@
 #ifndef RPP_STATES_H
 #define RPP_STATES_H
 
-/* Id; key and value of its label; its frame; its title in `stat`. `context` is passed through. The state of a running thread has
- * neither label nor frame; its id comes before all of these. */
+/* Id; key and value of its label; its frame; its title in `stat`. `context` is passed through. The state of a running
+ * thread has neither label nor frame; its id comes before all of these. */
 #define RPP_STATES(X, context)                                                                                         \
     /* off the GVL: I/O, sleep, or C code that released it */                                                          \
     X(context, BLOCKED, "%GVL", "blocked", "[GVL blocked]", "GVL blocked (I/O, sleep)")                                \

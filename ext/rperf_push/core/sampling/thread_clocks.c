@@ -35,8 +35,9 @@ static void share_on_gvl(const rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t w
     }
 }
 
-/* A reading counts at most the wall time that passed, because the clocks differ a little and a boundary is earlier than the
- * reading; the next reading has the rest. A thread that waits for the GVL uses little CPU time: it goes to sleep and wakes up. */
+/* A reading counts at most the wall time that passed, because the clocks differ a little and a boundary is earlier than
+ * the reading; the next reading has the rest. A thread that waits for the GVL uses little CPU time: it goes to sleep
+ * and wakes up. */
 void rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns, rpp_cpu_reading *reading)
 {
     memset(reading, 0, sizeof *reading);

@@ -1,5 +1,5 @@
-/* thread_clocks.h - a thread's two clocks: wall time passes in a state, and a reading of the CPU clock tells how much of it was
- * CPU time, and in which states.
+/* thread_clocks.h - a thread's two clocks: wall time passes in a state, and a reading of the CPU clock tells how much
+ * of it was CPU time, and in which states.
  *
  * CPU time between two readings belongs to the GVL, up to the wall time there. The rest was used off the GVL.
  *

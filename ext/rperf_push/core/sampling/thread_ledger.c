@@ -323,8 +323,8 @@ rpp_due rpp_ledger_drawn(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_
     return draw(l, weight_ns, now_ns, cpu_now(l));
 }
 
-/* What passed `after` the finding belongs to the next one. Not the share since the last reading: that may be after a wait for the
- * core, and all that ran would weigh twice. */
+/* What passed `after` the finding belongs to the next one. Not the share since the last reading: that may be after a
+ * wait for the core, and all that ran would weigh twice. */
 static uint64_t on_core_ns(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time after)
 {
     rpp_time ran = l->ran_since_found;

@@ -1,21 +1,23 @@
 /* thread_ledger.h - one thread's time: what the thread does, since when, and what time is due for a capture.
  *
- * Code that receives an event of a thread calls a verb of its ledger, and the answer says what is due. The ledger knows what the
- * thread does and decides when to read its CPU clock. Its clocks divide CPU time among states (thread_clocks.h), its account makes
- * samples of the time (time_account.h). A tick draws the stack and the labels of its instant (tick_thinning.h).
+ * Code that receives an event of a thread calls a verb of its ledger, and the answer says what is due. The ledger knows
+ * what the thread does and decides when to read its CPU clock. Its clocks divide CPU time among states
+ * (thread_clocks.h), its account makes samples of the time (time_account.h). A tick draws the stack and the labels of
+ * its instant (tick_thinning.h).
  *
- * Reading a CPU clock is a system call, so it is read only where it matters. An event of `read_event_ns` or longer is read at its
- * end; time before an event is read at the event's start if it was long enough. Shorter events are chosen at random before they
- * begin; each one that is read stands for all.
+ * Reading a CPU clock is a system call, so it is read only where it matters. An event of `read_event_ns` or longer is
+ * read at its end; time before an event is read at the event's start if it was long enough. Shorter events are chosen
+ * at random before they begin; each one that is read stands for all.
  *
  * Vocabulary
  *   event     a wait off the GVL, or a GC pause.
- *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed then. The thread
- *             may have been off its core, so its share on a core since the previous finding is what a finding weighs. Findings that
- *             come late leave out young code: run_ages.h gives it its share.
+ *   finding   an instant of another thread's choice at which the thread held the GVL, and what its CPU clock showed
+ *             then. The thread may have been off its core, so its share on a core since the previous finding is what a
+ *             finding weighs. Findings that come late leave out young code: run_ages.h gives it its share.
  *
- * Threads    one at a time: the thread itself, or the thread that holds the GVL while this one does not run; `asked`: any
- *            thread. Nothing allocates. Async-signal-safe, except functions that release labels: relabelled and open.
+ * Threads    one at a time: the thread itself, or the thread that holds the GVL while this one does not run; `asked`:
+ *            any thread. Nothing allocates. Async-signal-safe, except functions that release labels: relabelled and
+ *            open.
  * Ownership  a ledger holds one reference to its labels.
  */
 #ifndef RPP_THREAD_LEDGER_H
@@ -104,8 +106,8 @@ rpp_due rpp_ledger_gc_left(rpp_thread_ledger *ledger, uint64_t now_ns);
 rpp_due rpp_ledger_ticked(rpp_thread_ledger *ledger, uint64_t now_ns);
 /* An instant drawn elsewhere found the thread on a core. */
 rpp_due rpp_ledger_drawn(rpp_thread_ledger *ledger, uint64_t weight_ns, uint64_t now_ns);
-/* Instants drawn by the wall clock found the thread with the GVL, the last one `at` by the CPU clock and the wall clock. It may
- * have slept with the GVL, or waited for a core, so they are weighted. */
+/* Instants drawn by the wall clock found the thread with the GVL, the last one `at` by the CPU clock and the wall
+ * clock. It may have slept with the GVL, or waited for a core, so they are weighted. */
 rpp_due rpp_ledger_found(rpp_thread_ledger *ledger, uint64_t weight_ns, rpp_time at, uint64_t now_ns);
 /* Reads the clocks; a completed gap becomes due. */
 rpp_due rpp_ledger_looked_at(rpp_thread_ledger *ledger, uint64_t now_ns);
@@ -113,8 +115,8 @@ rpp_due rpp_ledger_looked_at(rpp_thread_ledger *ledger, uint64_t now_ns);
 uint64_t rpp_ledger_silent_ns(rpp_thread_ledger *ledger);
 /* The same right after `ticked`, with the reading of that call. */
 uint64_t rpp_ledger_silent_after_tick_ns(rpp_thread_ledger *ledger);
-/* A window ends: the time of a wait in progress becomes due, the rest goes to the sums. A running thread is drawn with almost no
- * weight, in case no tick found it in the whole window. */
+/* A window ends: the time of a wait in progress becomes due, the rest goes to the sums. A running thread is drawn with
+ * almost no weight, in case no tick found it in the whole window. */
 rpp_due rpp_ledger_bounded(rpp_thread_ledger *ledger, uint64_t boundary_ns);
 
 /* --- taking time. Samples carry a reference to the labels; the caller sets the other fields. --- */
@@ -139,7 +141,8 @@ static inline bool rpp_ledger_sums_are_large(const rpp_thread_ledger *ledger)
 
 /* Takes the sum of a state. False: none. */
 bool rpp_ledger_take_sum(rpp_thread_ledger *ledger, rpp_state state, rpp_sample *sample);
-/* Returns a sample's time to the ledger if it could not be pushed, and releases its reference, which is never the last. */
+/* Returns a sample's time to the ledger if it could not be pushed, and releases its reference, which is never the
+ * last. */
 void rpp_ledger_untake(rpp_thread_ledger *ledger, const rpp_sample *sample);
 
 /* For any thread: what this thread did a moment ago. */

@@ -137,8 +137,8 @@ bool rpp_account_finds_due(const rpp_time_account *a)
     return false;
 }
 
-/* The capture failed. A gap waits for the next capture, other time for the end of the next event in its state. As part of a sum
- * it would be shared out over stacks of other events. */
+/* The capture failed. A gap waits for the next capture, other time for the end of the next event in its state. As part
+ * of a sum it would be shared out over stacks of other events. */
 static void put_back(rpp_time_account *a, rpp_state state, rpp_time exact, uint64_t waits)
 {
     if (state == RPP_STATE_RUNNING) {

@@ -1,13 +1,13 @@
 /* time_account.h - a thread's time before it becomes samples: as a sum, exactly, or by draws (shares.h).
  *
  * Vocabulary
- *   event   a wait off the GVL, or a GC pause. One of a period or longer, in one state, becomes due with its own exact time, and so
- *           does the end of one whose beginning did.
- *           Shorter ones lie end to end on lines, one for each state's wall time and one for its CPU time. Each line has one
- *           mark per period, at a random place, and an event on a mark is drawn.
+ *   event   a wait off the GVL, or a GC pause. One of a period or longer, in one state, becomes due with its own exact
+ *           time, and so does the end of one whose beginning did. Shorter ones lie end to end on lines, one for each
+ *           state's wall time and one for its CPU time. Each line has one mark per period, at a random place, and an
+ *           event on a mark is drawn.
  *   gap     wall time of a running thread without CPU time: it was preempted, or slept while it held the GVL.
- *   due     the next capture takes it. Draws that no capture takes are lost; exact time stays until the next capture in its
- *           state.
+ *   due     the next capture takes it. Draws that no capture takes are lost; exact time stays until the next capture in
+ *           its state.
  *
  * Threads    one at a time; async-signal-safe.
  * Ownership  the caller owns the struct.
@@ -48,12 +48,14 @@ typedef struct rpp_time_account {
 
 /* Draws the first marks of an account of all zeros. `random` is any number. */
 void rpp_account_open(rpp_time_account *account, uint64_t random, uint64_t period_ns);
-/* Sampling begins. Draws the first marks anew if they were drawn for another period: threads are known before sessions begin. */
+/* Sampling begins. Draws the first marks anew if they were drawn for another period: threads are known before sessions
+ * begin. */
 void rpp_account_begin(rpp_time_account *account, uint64_t period_ns);
 
 /* --- time that passed --- */
 
-/* The thread ran. A long gap belongs to the stack at its end. Without a CPU clock all of the time is a gap, and ticks draw it. */
+/* The thread ran. A long gap belongs to the stack at its end. Without a CPU clock all of the time is a gap, and ticks
+ * draw it. */
 void rpp_account_add_run(rpp_time_account *account, rpp_time ran, uint64_t period_ns, bool has_cpu_clock);
 /* CPU time in a state of the event in progress; `before_ns` of it belongs to earlier short events. */
 static inline void rpp_account_add_event_cpu(rpp_time_account *account, rpp_state state, uint64_t cpu_ns,
@@ -73,8 +75,8 @@ static inline void rpp_account_count_gvl_wait(rpp_time_account *account, bool co
 /* The same as end_event for an event that is long, was cut, or is on a mark. */
 void rpp_account_draw_event(rpp_time_account *account, rpp_state state, rpp_time own, unsigned cpu_weight,
                             uint64_t period_ns);
-/* One state of the event in progress is over. On its line, its CPU time counts `cpu_weight` times. Inline, because every GVL
- * release ends two, and few of them are on a mark. */
+/* One state of the event in progress is over. On its line, its CPU time counts `cpu_weight` times. Inline, because
+ * every GVL release ends two, and few of them are on a mark. */
 static inline void rpp_account_end_event(rpp_time_account *account, rpp_state state, unsigned cpu_weight,
                                          uint64_t period_ns)
 {

@@ -1,15 +1,17 @@
 /* watched.h - the table of watched objects: which of the objects that were drawn at their birth are still alive.
  *
- * An object has a number, its birth, and its address. At the end of each GC's marking the caller asks for each address whether the object
- * is marked. One that is not will be freed by the sweep that follows, so it leaves the table first: no address in the table is ever
- * that of another object. Nothing else is known of an object: neither a reference to it, nor a flag on it.
+ * An object has a number, its birth, and its address. At the end of each GC's marking the caller asks for each address
+ * whether the object is marked. One that is not will be freed by the sweep that follows, so it leaves the table first:
+ * no address in the table is ever that of another object. Nothing else is known of an object: neither a reference to
+ * it, nor a flag on it.
  *
- * The table is bounded. When it is full, each object stays with a chance of one half, and those that stay weigh twice as much. From then
- * on only half as many births are chosen, until there is room again.
+ * The table is bounded. When it is full, each object stays with a chance of one half, and those that stay weigh twice
+ * as much. From then on only half as many births are chosen, until there is room again.
  *
  * Objects that cannot die in a minor GC are kept apart, and looked at in major ones only.
  *
- * Threads    one at a time (in the gem: the thread that holds the GVL, or that runs the GC). Only new and grow allocate.
+ * Threads    one at a time (in the gem: the thread that holds the GVL, or that runs the GC). Only new and grow
+ *            allocate.
  * Ownership  the table owns nothing but itself.
  */
 #ifndef RPP_WATCHED_H

@@ -156,7 +156,8 @@ static const char *read_unicode(const char *at, char **out)
     return at;
 }
 
-/* Decodes a string to *out and returns its end; NULL if it is not a string. The result is never longer than its source. */
+/* Decodes a string to *out and returns its end; NULL if it is not a string. The result is never longer than its
+ * source. */
 static const char *read_string(const char *at, char **out)
 {
     if (*at++ != '"') return NULL;

@@ -45,7 +45,8 @@ RPP_NODISCARD rpp_status rpp_settings_reject(const char *name, const char *got, 
  * vm_state_frames, slow_request_ns). */
 RPP_NODISCARD rpp_status rpp_settings_check(rpp_settings *, rpp_mistakes *);
 
-/* A finite number in decimal digits; strtod alone would accept "inf", "0x10" and " 1". False: the text is not such a number. */
+/* A finite number in decimal digits; strtod alone would accept "inf", "0x10" and " 1". False: the text is not such a
+ * number. */
 bool rpp_settings_read_real(const char *text, double *value);
 
 /* ^[a-zA-Z_][a-zA-Z0-9_]*$, which every server version accepts. */

@@ -117,8 +117,9 @@ static rpp_status check_credentials(const rpp_settings *settings, rpp_mistakes *
     return RPP_OK;
 }
 
-/* RFC 9110: a name is a token; a value contains no control characters except tabs. Messages show only the token of a name:
- * a user who writes "Authorization: Bearer ..." instead of "Authorization=Bearer ..." has put a secret into the rest. */
+/* RFC 9110: a name is a token; a value contains no control characters except tabs. Messages show only the token of a
+ * name: a user who writes "Authorization: Bearer ..." instead of "Authorization=Bearer ..." has put a secret into the
+ * rest. */
 static rpp_status check_headers(const rpp_pairs *headers, rpp_mistakes *mistakes)
 {
     static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -43,7 +43,8 @@ struct rpp_spool {
     _Atomic uint64_t puts;
 };
 
-/* --- birth and death ------------------------------------------------------------------------------------------------ */
+/* --- birth and death
+ * ------------------------------------------------------------------------------------------------ */
 
 rpp_spool *rpp_spool_new(const rpp_settings *settings)
 {
@@ -78,7 +79,8 @@ void rpp_spool_forget_after_fork(rpp_spool *self)
     }
 }
 
-/* --- the directory -------------------------------------------------------------------------------------------------- */
+/* --- the directory
+ * -------------------------------------------------------------------------------------------------- */
 
 /* NULL: errno has the reason. */
 static DIR *open_directory(rpp_spool *self)
@@ -113,7 +115,8 @@ static bool discard(rpp_spool *self, DIR *directory, rpp_spool_claim *claim, rpp
     return true;
 }
 
-/* --- put ------------------------------------------------------------------------------------------------------------ */
+/* --- put
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void defer(rpp_spool *self, const rpp_spool_name *name, const rpp_payload *payload)
 {
@@ -224,7 +227,8 @@ rpp_status rpp_spool_put(rpp_spool *self, const rpp_payload *payload)
     return status;
 }
 
-/* --- take ----------------------------------------------------------------------------------------------------------- */
+/* --- take
+ * ----------------------------------------------------------------------------------------------------------- */
 
 uint64_t rpp_spool_due_ns(const rpp_spool *self, uint64_t now_ns)
 {
@@ -387,7 +391,8 @@ rpp_payload *rpp_spool_take_deferred(rpp_spool *self, uint64_t now_ns)
     return payload;
 }
 
-/* --- a payload that was taken --------------------------------------------------------------------------------------- */
+/* --- a payload that was taken
+ * --------------------------------------------------------------------------------------- */
 
 static int open_again(const rpp_spool *self)
 {
@@ -405,8 +410,8 @@ void rpp_spool_sending(rpp_spool *self, unsigned number)
     if (directory >= 0) close(directory);
 }
 
-/* Deletes the file and ends the claim. If the directory cannot be reached, the file is at least emptied, because no process may send
- * it again. */
+/* Deletes the file and ends the claim. If the directory cannot be reached, the file is at least emptied, because no
+ * process may send it again. */
 static void end_claim(rpp_spool *self, rpp_spool_claim *claim, int directory)
 {
     int why = directory < 0 ? errno : 0;

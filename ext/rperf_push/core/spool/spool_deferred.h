@@ -1,7 +1,7 @@
 /* spool_deferred.h - the spool files that wait behind the others, because their payloads may have caused a failure.
  *
- * Only this process knows them; other processes may try them meanwhile. If there are too many, the one with the earliest due
- * time is forgotten and becomes an ordinary file again.
+ * Only this process knows them; other processes may try them meanwhile. If there are too many, the one with the
+ * earliest due time is forgotten and becomes an ordinary file again.
  *
  * Threads    any thread; the list has its own lock.
  * Ownership  the list copies its entries.

@@ -1,4 +1,5 @@
-/* spool_destination.h - a number for the destination of payloads: processes with the same number may send each other's files.
+/* spool_destination.h - a number for the destination of payloads: processes with the same number may send each other's
+ * files.
  *
  * Threads    any thread; the function is pure.
  * Ownership  the caller keeps the settings.

@@ -21,7 +21,8 @@
 static const char magic[8] = {'R', 'P', 'P', 'S', 'P', 'O', 'O', 'L'};
 static const char *const states[] = {"ready", "sending", "writing"};
 
-/* --- names ---------------------------------------------------------------------------------------------------------- */
+/* --- names
+ * ---------------------------------------------------------------------------------------------------------- */
 
 const char *rpp_spool_name_text(const rpp_spool_name *name, char text[RPP_SPOOL_NAME_MAX])
 {
@@ -71,7 +72,8 @@ int rpp_spool_name_compare(const rpp_spool_name *a, const rpp_spool_name *b)
     return order ? order : (int)a->state - (int)b->state;
 }
 
-/* --- numbers -------------------------------------------------------------------------------------------------------- */
+/* --- numbers
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void put64(uint8_t *at, uint64_t number)
 {
@@ -88,7 +90,8 @@ static uint32_t checksum(uint32_t begun, const uint8_t *bytes, size_t length)
     return (uint32_t)crc32_z(begun, bytes, length);
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------- */
+/* --- writing
+ * -------------------------------------------------------------------------------------------------------- */
 
 rpp_status rpp_spool_file_head(const rpp_payload *payload, const rpp_pairs *labels, long pid, uint8_t **head,
                                size_t *length)
@@ -122,7 +125,8 @@ void rpp_spool_file_put_tries(rpp_tries tries, uint8_t bytes[RPP_SPOOL_TRIES_BYT
     rpp_put32(bytes, begun | alone << 16 | closed << 22 | server_errors << 24);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------- */
+/* --- reading
+ * -------------------------------------------------------------------------------------------------------- */
 
 static bool is_whole(const uint8_t *bytes, size_t length)
 {

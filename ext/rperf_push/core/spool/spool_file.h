@@ -1,7 +1,7 @@
 /* spool_file.h - the name and the content of a spool file. It opens no file.
  *
- *   TIME-DESTINATION-WRITER-SEQUENCE-BYTES.STATE      each but the last in hexadecimal, the first three with 16 digits, so
- *                                                     that names in their order are oldest first
+ *   TIME-DESTINATION-WRITER-SEQUENCE-BYTES.STATE      each but the last in hexadecimal, the first three with 16 digits,
+ *                                                     so that names in their order are oldest first
  *   STATE    ready     whole, waiting
  *            sending   the request may have gone out
  *            writing   not whole yet
@@ -13,7 +13,8 @@
  *   96 the labels (label_bytes.h); then the payload's bytes
  *
  * Numbers are little-endian, of 4 bytes up to byte 24, else of 8; of the tries, 16 bits count those begun, 6 those that
- * failed alone, 2 those whose connection was closed, and 8 those answered 500. Nothing else is written: no address, no header, no credentials.
+ * failed alone, 2 those whose connection was closed, and 8 those answered 500. Nothing else is written: no address, no
+ * header, no credentials.
  *
  * A file that was cut, or changed anywhere except in its tries, is detected.
  *

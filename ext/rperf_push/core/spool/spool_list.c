@@ -21,8 +21,8 @@ static void insert(rpp_spool_list *list, const rpp_spool_name *name)
     list->count++;
 }
 
-/* Where others may write, a name can claim any size. Only the user's own files count, by what they hold; one that is being written will
- * hold what its name says. */
+/* Where others may write, a name can claim any size. Only the user's own files count, by what they hold; one that is
+ * being written will hold what its name says. */
 static bool is_own(DIR *directory, const char *text, const rpp_spool_name *name, uint64_t *bytes)
 {
     struct stat status;

@@ -19,7 +19,8 @@ void rpp_spool_report_destroy(rpp_spool_report *report)
     pthread_mutex_destroy(&report->lock);
 }
 
-/* --- failures ------------------------------------------------------------------------------------------------------- */
+/* --- failures
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* Returns the previous state. */
 static bool set_told(rpp_spool_report *report, rpp_spool_work work, bool told)
@@ -54,7 +55,8 @@ void rpp_spool_report_success(rpp_spool_report *report, rpp_spool_work work)
             work == RPP_SPOOL_PUTTING ? "takes profiles" : "can be used");
 }
 
-/* --- gauges --------------------------------------------------------------------------------------------------------- */
+/* --- gauges
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* Under the lock: otherwise two threads could store their values in the wrong order. */
 static void show(rpp_spool_report *report, uint64_t files, uint64_t bytes)

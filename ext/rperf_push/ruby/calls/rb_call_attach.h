@@ -1,12 +1,12 @@
 /* rb_call_attach.h - every call of this process, traced for a peer of the control socket.
  *
  * Operation
- *   trace max_nodes=100000 c_methods=1 blocks=0 only=Shop%23buy interval_ms=100
- *   Patterns of methods, only and except, may come several times; in them stands %23 for the byte 0x23.
- *   A document says that the tracing has begun. With interval_ms, updates follow, documents, too. When the peer wants no more, the
- *   tree comes as a document, and the end. One peer at a time; it is paused and resumed by further requests, which any peer may send.
- *   A job starts a Ruby thread, which begins, waits and ends: it waits as any thread does, and exceptions that are meant for the
- *   program's threads do not meet it.
+ *   trace max_nodes=100000 c_methods=1 blocks=0 only=Shop%23buy interval_ms=100 Patterns of methods, only and except,
+ *   may come several times; in them stands %23 for the byte 0x23. A document says that the tracing has begun. With
+ *   interval_ms, updates follow, documents, too. When the peer wants no more, the tree comes as a document, and the
+ *   end. One peer at a time; it is paused and resumed by further requests, which any peer may send. A job starts a Ruby
+ *   thread, which begins, waits and ends: it waits as any thread does, and exceptions that are meant for the program's
+ *   threads do not meet it.
  *
  * Threads    open, look_after, finish, close: the control server's. init: under the GVL.
  * Ownership  there is one stream, which is static; the server owns the outbox.

@@ -1,4 +1,5 @@
-/* rb_call_frames.c - for tracing: what an event of the VM is about, and what a stack consists of, read from the VM's memory. */
+/* rb_call_frames.c - for tracing: what an event of the VM is about, and what a stack consists of, read from the VM's
+ * memory. */
 #include "calls/rb_call_frames.h"
 
 #include "frames/rb_walk.h"

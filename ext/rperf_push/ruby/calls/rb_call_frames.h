@@ -1,12 +1,14 @@
-/* rb_call_frames.h - for tracing: what an event of the VM is about, and what a stack consists of, read from the VM's memory.
+/* rb_call_frames.h - for tracing: what an event of the VM is about, and what a stack consists of, read from the VM's
+ * memory.
  *
  * Why not the VM's functions
- *   An event occurs at every call. The functions that tell its method look it up in several steps; the frame has it at hand. And no
- *   function tells where a frame is on the stack, which is what pairs returns with calls (core/calls/call_trace.h).
+ *   An event occurs at every call. The functions that tell its method look it up in several steps; the frame has it at
+ *   hand. And no function tells where a frame is on the stack, which is what pairs returns with calls
+ *   (core/calls/call_trace.h).
  *
  * Methods
- *   A method is its definition, the name that it is called by, and the class that has it: so one body can be several methods, and
- *   the same method in the caches of several classes is one.
+ *   A method is its definition, the name that it is called by, and the class that has it: so one body can be several
+ *   methods, and the same method in the caches of several classes is one.
  *
  * Threads    the thread that holds the GVL. No allocation, except where noted.
  * Ownership  frames and objects are borrowed from the VM.
@@ -41,7 +43,8 @@ typedef struct rb_rpp_vm_stack {
     const VALUE *ec, *end;
 } rb_rpp_vm_stack;
 
-/* Finds out whether the VM's memory is as it should be. False: not on this Ruby. Only in a method: it calls Ruby, and may raise. */
+/* Finds out whether the VM's memory is as it should be. False: not on this Ruby. Only in a method: it calls Ruby, and
+ * may raise. */
 bool rb_rpp_call_frames_prepare(void);
 /* Whether the event is where it should be. In a hook, once. */
 bool rb_rpp_call_frames_verify(rb_trace_arg_t *event);
@@ -82,7 +85,8 @@ static inline rb_event_flag_t rb_rpp_event_flag(const rb_trace_arg_t *event)
     return *(const rb_event_flag_t *)(const void *)event;
 }
 
-/* False: this is a call of a C method, or its return. There is no frame for it. But C methods that are written in Ruby have one. */
+/* False: this is a call of a C method, or its return. There is no frame for it. But C methods that are written in Ruby
+ * have one. */
 static inline bool rb_rpp_event_has_frame(const rb_trace_arg_t *event)
 {
     return !rb_rpp_event_word(event, rb_rpp_call_layout.event.name);

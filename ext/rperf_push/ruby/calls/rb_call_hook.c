@@ -197,7 +197,8 @@ static void end_thread(tracing *t, rpp_call_reading now)
 
 /* --- calls --- */
 
-/* The VM says nothing of the returns that a SystemStackError causes. So whatever is on top must be where its code is. */
+/* The VM says nothing of the returns that a SystemStackError causes. So whatever is on top must be where its code
+ * is. */
 static HOT void drop_what_is_gone(tracing *t, uint32_t depth)
 {
     rpp_call_stack *calls = &t->running->calls;
@@ -209,7 +210,8 @@ static HOT void drop_what_is_gone(tracing *t, uint32_t depth)
     }
 }
 
-/* Its node below this one, in two steps, and the next time in one. Methods past the limit may be gone when their place is looked at. */
+/* Its node below this one, in two steps, and the next time in one. Methods past the limit may be gone when their place
+ * is looked at. */
 static uint32_t look_up(tracing *t, uint32_t parent, const rb_rpp_callee *callee)
 {
     uint32_t id = id_of(t, callee);

@@ -1,12 +1,13 @@
 /* rb_call_hook.h - what happens at each call and return while calls are traced: the VM's events become a call tree.
  *
  * Operation
- *   The hook reads the clock once, finds the method by its entry, and the place in the tree. A stack that is seen for the first time,
- *   at the start or when its thread or fiber runs first, is read from the root up: what is on it already is open.
+ *   The hook reads the clock once, finds the method by its entry, and the place in the tree. A stack that is seen for
+ *   the first time, at the start or when its thread or fiber runs first, is read from the root up: what is on it
+ *   already is open.
  *
  * Safety
- *   The hook allocates no Ruby object and does not raise. It calls malloc when a stack is seen for the first time, or is deeper
- *   than before. While nothing is traced, there is no hook at all. Only the main Ractor is traced.
+ *   The hook allocates no Ruby object and does not raise. It calls malloc when a stack is seen for the first time, or
+ *   is deeper than before. While nothing is traced, there is no hook at all. Only the main Ractor is traced.
  *
  * Threads    under the GVL.
  * Ownership  the caller owns a tracing; at most one runs.

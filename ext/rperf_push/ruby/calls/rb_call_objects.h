@@ -1,12 +1,13 @@
 /* rb_call_objects.h - the objects that are created while calls are traced: how many, by call, class, file and line.
  *
  * Operation
- *   The VM's hook for new objects is on while the tracing runs. An object belongs to the call on top, as the VM's counter of objects does
- *   (rb_call_hook.h), so both have the same sums. Its file and line are those of the innermost code in Ruby.
- *   Classes and code are marked until the tracing ends.
+ *   The VM's hook for new objects is on while the tracing runs. An object belongs to the call on top, as the VM's
+ *   counter of objects does (rb_call_hook.h), so both have the same sums. Its file and line are those of the innermost
+ *   code in Ruby. Classes and code are marked until the tracing ends.
  *
  * Safety
- *   The hook allocates nothing and does not raise. In other Ractors it does nothing: their objects are in the counter only.
+ *   The hook allocates nothing and does not raise. In other Ractors it does nothing: their objects are in the counter
+ *   only.
  *
  * Threads    under the GVL.
  * Ownership  the tracing owns its table.

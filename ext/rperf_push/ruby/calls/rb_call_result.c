@@ -24,8 +24,8 @@ static bool is_singleton(VALUE owner)
     return RB_TYPE_P(owner, T_CLASS) && RTEST(rb_funcall(owner, rb_intern("singleton_class?"), 0));
 }
 
-/* A refinement has no path. What the VM has instead changes when the refinement gets a singleton class, which 4.0 gives it at
-   once; so it is called as Ruby shows it: "#<refinement:String@Words>". */
+/* A refinement has no path. What the VM has instead changes when the refinement gets a singleton class, which 4.0 gives
+ * it at once; so it is called as Ruby shows it: "#<refinement:String@Words>". */
 static VALUE path_of_class(VALUE klass)
 {
     if (rb_obj_class(klass) != rb_cRefinement) return rb_class_path(klass);

@@ -20,7 +20,8 @@ void rb_rpp_call_costs(VALUE costs, rpp_call_cost by_kind[RB_RPP_CALL_KINDS]);
  *   parents (nil: a root), methods (of a root: its number), calls, self, wait, cpu, total, objects   by node
  *   blocked, waiting, gc_marking, gc_sweeping, suspended   likewise: of own time and waiting
  *   sums   [called, self, wait, cpu, total, recursive, objects, then these states] by method
- *   kinds   of `objects`, if it is not NULL: [node, class, path, line, count, bytes] of each; class and path are indexes of `texts`
+ *   kinds   of `objects`, if it is not NULL: [node, class, path, line, count, bytes] of each; class and path are
+ *           indexes of `texts`
  *   overhead   what was taken out
  * The tree is changed. */
 VALUE rb_rpp_call_result(rpp_call_tree *tree, const rb_rpp_callee *callees, uint32_t end,

@@ -1,4 +1,5 @@
-/* rb_call_states.c - what threads do while calls are traced and no call begins or ends: the VM's events become states (core/calls). */
+/* rb_call_states.c - what threads do while calls are traced and no call begins or ends: the VM's events become states
+ * (core/calls). */
 #include "calls/rb_call_states.h"
 
 #include <string.h>

@@ -1,12 +1,13 @@
-/* rb_call_states.h - what threads do while calls are traced and no call begins or ends: the VM's events become states (core/calls).
+/* rb_call_states.h - what threads do while calls are traced and no call begins or ends: the VM's events become states
+ * (core/calls).
  *
  * Operation
- *   It listens to the sampler's hooks (rb_hooks), whether anything is sampled or not: these are installed once and never removed,
- *   because a forked child may not wait for the VM's lock of its hooks.
- *   A thread's states are in its record.
+ *   It listens to the sampler's hooks (rb_hooks), whether anything is sampled or not: these are installed once and
+ *   never removed, because a forked child may not wait for the VM's lock of its hooks. A thread's states are in its
+ *   record.
  *
- * Threads    see core/calls/call_states.h: READY runs on any native thread; the others under the GVL, or where the thread is about to
- *            release it.
+ * Threads    see core/calls/call_states.h: READY runs on any native thread; the others under the GVL, or where the
+ *            thread is about to release it.
  * Ownership  records are the sampler's and never freed.
  */
 #ifndef RB_CALL_STATES_H

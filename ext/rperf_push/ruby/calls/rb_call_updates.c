@@ -1,4 +1,5 @@
-/* rb_call_updates.c - what calls do while they are traced, for somebody who looks on: again and again what is new (core/calls). */
+/* rb_call_updates.c - what calls do while they are traced, for somebody who looks on: again and again what is new
+ * (core/calls). */
 #include "calls/rb_call_updates.h"
 
 #include <stdio.h>
@@ -161,8 +162,8 @@ static VALUE make(VALUE argument)
     return rb_assoc_new(text, is_all ? Qfalse : Qtrue);
 }
 
-/* [what is new, whether there is more]. The first is JSON: `head` is its beginning, "{" and members that end with a comma. nil: some methods
- * or threads have no name. */
+/* [what is new, whether there is more]. The first is JSON: `head` is its beginning, "{" and members that end with a
+ * comma. nil: some methods or threads have no name. */
 static VALUE native_calls_update(VALUE self, VALUE object, VALUE head)
 {
     maker m = {.t = watched(object), .head = head};

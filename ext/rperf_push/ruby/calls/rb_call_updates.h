@@ -1,8 +1,9 @@
-/* rb_call_updates.h - what calls do while they are traced, for somebody who looks on: again and again what is new (core/calls).
+/* rb_call_updates.h - what calls do while they are traced, for somebody who looks on: again and again what is new
+ * (core/calls).
  *
  * Operation
- *   Ruby asks which methods and threads have no name yet, and names them: that may run Ruby code, and other threads meanwhile. When
- *   all have one, an update is made at one moment, in which no other thread runs.
+ *   Ruby asks which methods and threads have no name yet, and names them: that may run Ruby code, and other threads
+ *   meanwhile. When all have one, an update is made at one moment, in which no other thread runs.
  *
  * Threads    under the GVL. All may raise.
  * Ownership  the tracing owns its changes.

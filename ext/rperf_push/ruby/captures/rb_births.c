@@ -64,7 +64,8 @@ void rb_rpp_birth_over(VALUE thread)
     }
 }
 
-/* A thread that runs without THREAD_BEGIN belongs to another Ractor, unless it is the caller, which is about to reach it. */
+/* A thread that runs without THREAD_BEGIN belongs to another Ractor, unless it is the caller, which is about to reach
+ * it. */
 void rb_rpp_births_meet_waiting(uint64_t now)
 {
     VALUE self = rb_thread_current();

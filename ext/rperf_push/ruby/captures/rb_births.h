@@ -1,10 +1,10 @@
 /* rb_births.h - threads that were created but have not run yet.
  *
- * The VM reports a new thread before it asks the system for one, and reports nothing if that fails. So the thread gets no record
- * at first, only its time of birth, which the thread object itself carries: this needs no memory and disappears with the thread.
- * The thread is met, and profiled from then on, when it begins to run, or before a window is cut: its wait for the GVL since its
- * birth belongs to the window in which it waited. Nothing here calls a Ruby method, because a job must not: another thread's
- * exception could be raised there and lost.
+ * The VM reports a new thread before it asks the system for one, and reports nothing if that fails. So the thread gets
+ * no record at first, only its time of birth, which the thread object itself carries: this needs no memory and
+ * disappears with the thread. The thread is met, and profiled from then on, when it begins to run, or before a window
+ * is cut: its wait for the GVL since its birth belongs to the window in which it waited. Nothing here calls a Ruby
+ * method, because a job must not: another thread's exception could be raised there and lost.
  *
  * Threads    under the GVL.
  * Ownership  a thread object carries its birth; records belong to rb_threads.

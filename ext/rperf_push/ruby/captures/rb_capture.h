@@ -1,4 +1,5 @@
-/* rb_capture.h - captures a thread's stack for the time that its ledger says is due. rb_push.h takes both to the outlets.
+/* rb_capture.h - captures a thread's stack for the time that its ledger says is due. rb_push.h takes both to the
+ * outlets.
  *
  * Threads    the thread that holds the GVL, also in handlers and hooks; nothing here allocates.
  * Ownership  records belong to rb_threads.
@@ -39,7 +40,8 @@ void rb_rpp_capture_forget_after_fork(void);
 /* A capture takes longer only if the thread loses its core. */
 #define RB_RPP_CAPTURE_MAX_NS (100 * RPP_NS_PER_US)
 
-/* In a section the thread's handler does nothing. The end takes a tick that came in between, at the stack of the end. */
+/* In a section the thread's handler does nothing. The end takes a tick that came in between, at the stack of the
+ * end. */
 static inline bool rb_rpp_section_begin(rb_rpp_thread *t)
 {
     return rpp_ledger_enter(&t->ledger);
@@ -63,7 +65,8 @@ static inline void rb_rpp_capture_if(rb_rpp_thread *t, rpp_due due)
 
 /* False: another capture is in progress; try later. Each true begin needs an end with the same `began_ns`. */
 bool rb_rpp_capture_begin(uint64_t *began_ns);
-/* The stack of t, leaf first, valid until the end. Returns its depth; 0: the VM's state or a table forbids it now; try later. */
+/* The stack of t, leaf first, valid until the end. Returns its depth; 0: the VM's state or a table forbids it now; try
+ * later. */
 uint32_t rb_rpp_capture_stack(const rb_rpp_thread *t, const rpp_location **stack);
 void rb_rpp_capture_end(const rb_rpp_thread *t, uint64_t began_ns);
 /* The same for a capture that the program asks for. Its time is the program's: the budget could not make it less. */

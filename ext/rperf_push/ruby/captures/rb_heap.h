@@ -1,16 +1,18 @@
 /* rb_heap.h - follows the life of drawn objects, for mode heap.
  *
- * The allocation hook (rb_allocs.h) puts objects into the table of watched objects (core/sampling/watched.h). When a GC has marked,
- * and has not swept yet, the VM is asked for each of them whether it is marked. So a death is known before an address can be used again, and
- * nothing is done where an object is freed. Compaction tells a holder, which marks nothing, where objects went.
+ * The allocation hook (rb_allocs.h) puts objects into the table of watched objects (core/sampling/watched.h). When a GC
+ * has marked, and has not swept yet, the VM is asked for each of them whether it is marked. So a death is known before
+ * an address can be used again, and nothing is done where an object is freed. Compaction tells a holder, which marks
+ * nothing, where objects went.
  *
  * Safety
- *   An address is used only if each GC since the birth was heard of; the VM counts its GCs. Events can be lost with other Ractors, and none
- *   come at the exit. If one was lost, all objects are forgotten (heap_losses). The holder itself is always reachable: if the VM
- *   does not call it marked, its answers mean something else, and all is forgotten, too.
- *   No Ruby code runs, and nothing is allocated, but in attach.
+ *   An address is used only if each GC since the birth was heard of; the VM counts its GCs. Events can be lost with
+ *   other Ractors, and none come at the exit. If one was lost, all objects are forgotten (heap_losses). The holder
+ *   itself is always reachable: if the VM does not call it marked, its answers mean something else, and all is
+ *   forgotten, too. No Ruby code runs, and nothing is allocated, but in attach.
  *
- * Threads    under the GVL; marked and the holder's compaction on the thread that collects, while no other one runs Ruby.
+ * Threads    under the GVL; marked and the holder's compaction on the thread that collects, while no other one runs
+ *            Ruby.
  * Ownership  the table belongs to this file.
  */
 #ifndef RB_HEAP_H

@@ -9,7 +9,8 @@ static VALUE fiber_class; /* Ruby exports no rb_cFiber */
 static ID id_aref, id_aset, id_to_s;
 static VALUE storage_key;
 static bool in_use; /* a label was set in this era */
-/* From the first session that begins to the last one that ends. Storages keep the sets of earlier ones, which mean nothing. */
+/* From the first session that begins to the last one that ends. Storages keep the sets of earlier ones, which mean
+ * nothing. */
 static uint32_t era = 1;
 
 static void free_set(void *set)

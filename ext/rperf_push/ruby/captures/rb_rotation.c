@@ -89,14 +89,15 @@ static bool settle_all_late(rb_rpp_outlet outlet, uint64_t began, uint64_t budge
     return true;
 }
 
-/* Windows of a live view are so short that a method which is seen now and then would be forgotten and named again and again. */
+/* Windows of a live view are so short that a method which is seen now and then would be forgotten and named again and
+ * again. */
 static bool is_too_early_to_forget(rb_rpp_outlet outlet, uint64_t forgot_ns)
 {
     return outlet >= RB_RPP_ATTACHED && rb_rpp_capturing.cut_ns - forgot_ns < RPP_NS_PER_S;
 }
 
-/* Frames are released only when no open window can contain them, so all outlets must have moved on. A detached pipeline may still
- * work on its last window. */
+/* Frames are released only when no open window can contain them, so all outlets must have moved on. A detached pipeline
+ * may still work on its last window. */
 static void note_rotation(rb_rpp_outlet outlet)
 {
     static unsigned moved_on; /* a bit for each */

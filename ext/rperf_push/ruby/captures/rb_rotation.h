@@ -4,8 +4,8 @@
  *   settle   to close a thread's ledger at a boundary and push all it holds, so that a window ends exactly.
  *
  * Operation
- *   First the boundary is fixed, then threads are settled up to it, in slices of a time budget. A thread that becomes active
- *   before its turn settles itself first, so no time slips into the next window.
+ *   First the boundary is fixed, then threads are settled up to it, in slices of a time budget. A thread that becomes
+ *   active before its turn settles itself first, so no time slips into the next window.
  *
  * Threads    the thread that holds the GVL. settle_if_late also in hooks and handlers, for the calling thread.
  * Ownership  records belong to rb_threads, pipelines to their sessions.
@@ -22,8 +22,8 @@ bool rb_rpp_rotate(rb_rpp_outlet outlet, uint64_t budget_ns);
 /* The number of boundaries so far. */
 extern _Atomic uint32_t rb_rpp_boundaries;
 
-/* For a thread that a rotation in progress has not settled yet: settles its time into the window that ends. False: it could
- * not, and current time would go into that window. */
+/* For a thread that a rotation in progress has not settled yet: settles its time into the window that ends. False: it
+ * could not, and current time would go into that window. */
 bool rb_rpp_settle_late(rb_rpp_thread *t);
 static inline bool rb_rpp_settle_if_late(rb_rpp_thread *t)
 {

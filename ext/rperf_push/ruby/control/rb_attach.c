@@ -154,7 +154,8 @@ static void *finish_and_free(void *context)
     return NULL;
 }
 
-/* Frees the session once it is detached and its peer is gone. The job and the server both call it; the later call frees. */
+/* Frees the session once it is detached and its peer is gone. The job and the server both call it; the later call
+ * frees. */
 static void let_go_if_done(attach *a)
 {
     int stage = atomic_load(&a->stage);

@@ -1,11 +1,11 @@
 /* rb_attach.h - sessions on demand for peers of the control socket, which get their windows as pprof.
  *
  * Operation
- *   record frequency=99 mode=cpu,wall interval_ms=1000 lines=1 gzip=1 engine=auto
- *   The stream begins with a document, which says that the session has begun. Then it sends one profile for each window with samples.
- *   When the peer asks for the end, the session cuts its last window at that time, sends it, and ends the stream. Up to four of these
- *   sessions run beside each other and beside the program's own.
- *   Jobs attach and detach a session at safepoints. Without a safepoint, the session does not begin, or ends without its last window.
+ *   record frequency=99 mode=cpu,wall interval_ms=1000 lines=1 gzip=1 engine=auto The stream begins with a document,
+ *   which says that the session has begun. Then it sends one profile for each window with samples. When the peer asks
+ *   for the end, the session cuts its last window at that time, sends it, and ends the stream. Up to four of these
+ *   sessions run beside each other and beside the program's own. Jobs attach and detach a session at safepoints.
+ *   Without a safepoint, the session does not begin, or ends without its last window.
  *
  * Threads    open, look_after, finish, close: the control server's. end: under the GVL.
  * Ownership  a stream owns its pipeline; the server owns the outbox.

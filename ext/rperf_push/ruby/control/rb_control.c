@@ -185,8 +185,8 @@ static void listen_now(void)
     }
 }
 
-/* Holds the GVL, because another thread that configures meanwhile would find the path in use. It takes milliseconds: a look ends
- * at once, and the server never waits for the GVL. */
+/* Holds the GVL, because another thread that configures meanwhile would find the path in use. It takes milliseconds: a
+ * look ends at once, and the server never waits for the GVL. */
 static void stop_listening(void)
 {
     rpp_control_server *stopped = server;

@@ -20,7 +20,8 @@
 extern const rb_rpp_participant rb_rpp_control_life;
 
 void rb_rpp_control_init(VALUE native);
-/* A continuous session begins: listens where its settings say, if anywhere. A failure is logged, and the session continues. */
+/* A continuous session begins: listens where its settings say, if anywhere. A failure is logged, and the session
+ * continues. */
 void rb_rpp_control_follow(const rpp_settings *settings);
 /* The session has ended: stops listening, unless the program has loaded rperf_push/control. */
 void rb_rpp_control_leave(void);

@@ -53,7 +53,8 @@ static void put_state(rb_rpp_seen_thread *s, rb_rpp_thread *t, uint64_t now)
         s->state = "waiting";
         since = ready;
     } else {
-        /* A window's end moves the mark. Then we know only when the thread last began to run, a little before it stopped. */
+        /* A window's end moves the mark. Then we know only when the thread last began to run, a little before it
+         * stopped. */
         bool is_of_wait = t->ledger.clocks.wall_mark_ns > rb_rpp_capturing.cut_ns;
         since = is_of_wait ? t->ledger.clocks.wall_mark_ns : atomic_load(&t->resumed_ns);
     }

@@ -1,10 +1,11 @@
 /* rb_look.h - where every thread is now, for a peer of the control socket.
  *
  * Operation
- *   The server's thread asks for a job. At the next safepoint the job walks the stacks of all threads. They do not change, because the
- *   job holds the GVL. If no safepoint comes, because one thread keeps the GVL or because no thread runs, the answer contains what is
- *   known without one: which thread holds the GVL and how much CPU time it uses, what the others wait for, and the stack and age of
- *   each thread's last capture. A look interrupts no thread and wakes none.
+ *   The server's thread asks for a job. At the next safepoint the job walks the stacks of all threads. They do not
+ *   change, because the job holds the GVL. If no safepoint comes, because one thread keeps the GVL or because no thread
+ *   runs, the answer contains what is known without one: which thread holds the GVL and how much CPU time it uses, what
+ *   the others wait for, and the stack and age of each thread's last capture. A look interrupts no thread and wakes
+ *   none.
  *
  * Threads    the control server's; one look at a time. init, forget_after_fork, whereabouts: under the GVL.
  * Ownership  the caller owns the document; the whereabouts live as long as the process.

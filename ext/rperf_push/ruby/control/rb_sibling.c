@@ -21,8 +21,8 @@
 #define NAMES_BUDGET_NS   (5 * RPP_NS_PER_MS)
 #define IDLE_PATIENCE_NS  (300 * RPP_NS_PER_MS)
 
-/* The server makes a free one WANTED; the job borrows the session (ENDING) and ends its window (ENDED); the server sends it. Whoever
- * sees that the peer has gone frees it. */
+/* The server makes a free one WANTED; the job borrows the session (ENDING) and ends its window (ENDED); the server
+ * sends it. Whoever sees that the peer has gone frees it. */
 enum { FREE, WANTED, ENDING, ENDED, REFUSED, ANSWERED };
 
 typedef struct sibling {

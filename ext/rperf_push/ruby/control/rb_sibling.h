@@ -1,10 +1,11 @@
-/* rb_sibling.h - what a session on demand has recorded, for sibling processes: the workers of a cluster, which are shown as one.
+/* rb_sibling.h - what a session on demand has recorded, for sibling processes: the workers of a cluster, which are
+ * shown as one.
  *
  * Operation
- *   take cluster=NAME
- *   What the session that was offered to this cluster has recorded since it was last taken, as one profile without compression; no
- *   profile if there is nothing. A job ends its window at a safepoint; the control server's thread does the rest. While all threads
- *   sleep no safepoint comes: then it is what windows have delivered. If the peer goes before, nothing is taken.
+ *   take cluster=NAME What the session that was offered to this cluster has recorded since it was last taken, as one
+ *   profile without compression; no profile if there is nothing. A job ends its window at a safepoint; the control
+ *   server's thread does the rest. While all threads sleep no safepoint comes: then it is what windows have delivered.
+ *   If the peer goes before, nothing is taken.
  *
  * Threads    open, look_after, finish, close, name: the control server's. init: under the GVL.
  * Ownership  a stream borrows the session.

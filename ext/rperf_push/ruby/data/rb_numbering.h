@@ -1,7 +1,7 @@
 /* rb_numbering.h - gives the frames of data Hashes, [path, label] or [path, label, line], dense ids.
  *
- * The frames of one Hash are mostly the same few objects, so each object is examined once and then found by identity: first
- * in a small cache of addresses, which is valid until the GC may move objects, then in a Hash.
+ * The frames of one Hash are mostly the same few objects, so each object is examined once and then found by identity:
+ * first in a small cache of addresses, which is valid until the GC may move objects, then in a Hash.
  *
  * Threads    under the GVL.
  * Ownership  the struct must be on the machine stack, where the GC finds its objects.
@@ -32,7 +32,8 @@ void rb_rpp_numbering_destroy(rb_rpp_numbering *numbering);
 /* Raises ArgumentError if it is not a frame. */
 uint32_t rb_rpp_number_of(rb_rpp_numbering *numbering, VALUE frame);
 
-/* A sample of a data Hash, [frames, weight, thread_seq, label_set_id]. Reading raises ArgumentError if it is not one. */
+/* A sample of a data Hash, [frames, weight, thread_seq, label_set_id]. Reading raises ArgumentError if it is not
+ * one. */
 typedef struct rb_rpp_data_sample {
     VALUE frames, weight;
     uint32_t seq, labels;

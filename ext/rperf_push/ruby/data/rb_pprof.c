@@ -407,8 +407,8 @@ static VALUE decode(VALUE argument)
     return result;
 }
 
-/* Decodes uncompressed bytes; the samples' weights are the first column. Raises ArgumentError if they are no pprof. Returns
- * nil if the result would take more than max_memory bytes; max_memory nil: any number. */
+/* Decodes uncompressed bytes; the samples' weights are the first column. Raises ArgumentError if they are no pprof.
+ * Returns nil if the result would take more than max_memory bytes; max_memory nil: any number. */
 static VALUE native_decode_pprof(VALUE self, VALUE bytes, VALUE max_memory)
 {
     decoding d = {.bytes = rb_str_new_frozen(of_type(bytes, T_STRING)),

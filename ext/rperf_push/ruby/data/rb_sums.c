@@ -136,9 +136,9 @@ static VALUE sum(VALUE argument)
     return rb_ary_new_from_args(3, samples, columns, LONG2NUM(RARRAY_LEN(s->stacks)));
 }
 
-/* inputs: [samples, columns, label_map, seq_map], all with as many columns; a column is an Array, nil: the weights, or false:
- * zeros; a map is an Array, or nil. The last `square_count` columns are sums of squares. Returns [samples, columns, number of
- * stacks]. */
+/* inputs: [samples, columns, label_map, seq_map], all with as many columns; a column is an Array, nil: the weights, or
+ * false: zeros; a map is an Array, or nil. The last `square_count` columns are sums of squares. Returns [samples,
+ * columns, number of stacks]. */
 static VALUE native_sum_samples(VALUE self, VALUE inputs, VALUE column_count, VALUE square_count)
 {
     summing s = {.inputs = rb_rpp_array(inputs), .stacks = rb_ary_new(), .column_count = NUM2LONG(column_count)};

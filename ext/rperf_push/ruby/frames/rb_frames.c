@@ -1,4 +1,5 @@
-/* rb_frames.c - the frame table: converts frames of rb_profile_frames to ids at once, names them later, and releases them. */
+/* rb_frames.c - the frame table: converts frames of rb_profile_frames to ids at once, names them later, and releases
+ * them. */
 #include "frames/rb_frames.h"
 
 #include <stdatomic.h>
@@ -51,8 +52,9 @@ typedef struct chunk {
     VALUE frames[CHUNK_SIZE]; /* by id; 0: none */
 } chunk;
 
-/* The last converted stack, leaf first, with its root at the end of the arrays. The next stack is likely to share most of it,
- * and a comparison is cheaper than a lookup. Only for this window, because a lookup also marks a frame as used. */
+/* The last converted stack, leaf first, with its root at the end of the arrays. The next stack is likely to share
+ * most of it, and a comparison is cheaper than a lookup. Only for this window, because a lookup also marks a frame
+ * as used. */
 static struct {
     VALUE frames[RPP_MAX_DEPTH];
     uint32_t ids[RPP_MAX_DEPTH];

@@ -40,7 +40,8 @@ static bool is_template(VALUE frame)
     return RTEST(method) && rpp_is_template_method(RSTRING_PTR(method), (size_t)RSTRING_LEN(method));
 }
 
-/* "Shop::Cart#total" for methods (blocks in a method come back as the method), "block in <main>" and so on for the rest. */
+/* "Shop::Cart#total" for methods (blocks in a method come back as the method), "block in <main>" and so on for the
+ * rest. */
 static size_t compose_name(VALUE frame, VALUE class_path, char *name, size_t size)
 {
     VALUE method = rb_profile_frame_method_name(frame);

@@ -44,8 +44,8 @@ enum {
 static rb_rpp_vm_layout layout;
 static bool is_proven;
 
-/* The frames of the previous walk, from the root on: the next walk shares most of them. A frame whose words are the same runs the
- * same method at the same line. Only for this window, because its frames are alive. */
+/* The frames of the previous walk, from the root on: the next walk shares most of them. A frame whose words are the
+ * same runs the same method at the same line. Only for this window, because its frames are alive. */
 static struct known_frame {
     VALUE iseq, pc;
     VALUE env; /* 0: which method it runs is not known from these words alone */
@@ -88,8 +88,8 @@ static bool is_on_stack(const walk *w, VALUE address)
     return address >= (VALUE)w->stack && address < (VALUE)w->end;
 }
 
-/* The flags of every frame and environment are a Fixnum. But while an environment moves to the heap, frames of its blocks still
- * point to its place on the stack, which then contains the new object. NULL: neither. */
+/* The flags of every frame and environment are a Fixnum. But while an environment moves to the heap, frames of its
+ * blocks still point to its place on the stack, which then contains the new object. NULL: neither. */
 static const VALUE *environment_at(const walk *w, VALUE address)
 {
     if (!may_be_address(address)) return NULL;
@@ -170,8 +170,8 @@ static int line_of(const walk *w, const VALUE *frame, struct known_frame *known)
     return known->line;
 }
 
-/* A frame of eval is shown as the method whose binding it has, so its line is one of the method's file. As long as the walk is not
- * proven, the VM's own lines are expected of it. Reads strings of code that runs, and allocates nothing. */
+/* A frame of eval is shown as the method whose binding it has, so its line is one of the method's file. As long as the
+ * walk is not proven, the VM's own lines are expected of it. Reads strings of code that runs, and allocates nothing. */
 static int line_in_method(VALUE method, VALUE iseq, int line)
 {
     VALUE file = rb_profile_frame_path(method), path = rb_profile_frame_path(iseq);
@@ -362,7 +362,8 @@ typedef struct moved_environments {
     int right, wrong;
 } moved_environments;
 
-/* An environment on the heap points to its object, and the object points back; environment_at relies on this during the move. */
+/* An environment on the heap points to its object, and the object points back; environment_at relies on this during the
+ * move. */
 static void find_moved_environments(void *argument)
 {
     moved_environments *found = argument;
@@ -386,7 +387,8 @@ static bool has_right_environments(VALUE thread)
     return whole && !found.wrong;
 }
 
-/* True if a walk from here finds the same as the VM, which is right at a safepoint, and frames of these objects, leaf first. */
+/* True if a walk from here finds the same as the VM, which is right at a safepoint, and frames of these objects, leaf
+ * first. */
 static VALUE native_walk_agrees(VALUE self, VALUE expected_selves)
 {
     Check_Type(expected_selves, T_ARRAY);

@@ -185,7 +185,8 @@ static int drop(rb_rpp_demand *s, uint64_t deadline_ns)
     return thrown;
 }
 
-/* Drops what the sessions recorded. A session that a call is stopping is left to that call. An interrupt may end this. */
+/* Drops what the sessions recorded. A session that a call is stopping is left to that call. An interrupt may end
+ * this. */
 static VALUE end_at_exit(VALUE unused)
 {
     uint64_t deadline_ns = rpp_monotonic_ns() + LAST_PATIENCE_NS;

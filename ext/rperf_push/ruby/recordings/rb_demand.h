@@ -1,10 +1,13 @@
-/* rb_demand.h - a session on demand: what it records with, who uses it, and how it begins and ends, also at a fork and at the exit.
+/* rb_demand.h - a session on demand: what it records with, who uses it, and how it begins and ends, also at a fork and
+ * at the exit.
  *
- * The program's own session, the session of `rperf-push record`, and side sessions run at the same time and independently. Each has its own
- * pipeline, whose windows go into a recording instead of to a backend. Forked children continue only the program's own session.
+ * The program's own session, the session of `rperf-push record`, and side sessions run at the same time and
+ * independently. Each has its own pipeline, whose windows go into a recording instead of to a backend. Forked children
+ * continue only the program's own session.
  *
  * Threads    let_go, lend_too, return: any. All others: under the GVL.
- * Ownership  a session owns its recorder. Its last user frees it: the collector, a call, a block, or somebody to whom it is lent.
+ * Ownership  a session owns its recorder. Its last user frees it: the collector, a call, a block, or somebody to whom
+ *            it is lent.
  */
 #ifndef RB_DEMAND_H
 #define RB_DEMAND_H
@@ -42,13 +45,15 @@ typedef struct rb_rpp_demand {
 
 /* NULL: none runs there. */
 rb_rpp_demand *rb_rpp_demand_at(rb_rpp_outlet outlet);
-/* Returns the program's own session. Restarts profiling in a forked child that has not reached its first safepoint yet. */
+/* Returns the program's own session. Restarts profiling in a forked child that has not reached its first safepoint
+ * yet. */
 rb_rpp_demand *rb_rpp_demand_own(void);
 /* While this thread releases the GVL, another one may end the session and start a new one. */
 bool rb_rpp_demand_is_current(const rb_rpp_demand *s);
 rpp_pipeline *rb_rpp_demand_pipeline(const rb_rpp_demand *s);
 
-/* With a directory, this process and the children that continue the session write their windows there. NULL if out of memory. */
+/* With a directory, this process and the children that continue the session write their windows there. NULL if out of
+ * memory. */
 rb_rpp_demand *rb_rpp_demand_new(const rb_rpp_terms *terms, const char *directory, bool summed);
 /* Call it before choosing an outlet: it runs Ruby code, and may raise if it is interrupted. */
 void rb_rpp_demand_prepare(const rb_rpp_terms *terms);

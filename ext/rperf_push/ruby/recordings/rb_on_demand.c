@@ -10,8 +10,8 @@
 #include "sampler/rb_sampler.h"
 #include "threads/rb_outlets.h"
 
-/* Returns all data until now. An interrupt of the caller takes effect here, so that no data is lost afterwards. If a window ends
- * meanwhile, this builds the data again. */
+/* Returns all data until now. An interrupt of the caller takes effect here, so that no data is lost afterwards. If a
+ * window ends meanwhile, this builds the data again. */
 static VALUE take_all(rb_rpp_demand *s, uint64_t *changes)
 {
     for (;;) {
@@ -29,8 +29,8 @@ typedef struct snapshot {
     bool clear;
 } snapshot;
 
-/* An interrupt takes effect before it clears anything. A sibling may take of it, or put back, at any moment: what is not read is not
- * cleared. */
+/* An interrupt takes effect before it clears anything. A sibling may take of it, or put back, at any moment: what is
+ * not read is not cleared. */
 static VALUE take_snapshot(VALUE argument)
 {
     const snapshot *wanted = (const snapshot *)argument;
@@ -100,9 +100,10 @@ static rb_rpp_outlet free_outlet(VALUE wanted)
     return (rb_rpp_outlet)outlet;
 }
 
-/* Returns the session's number. With a block it returns the data, as stop does, and the session ends with the block, however the block
- * ends. With a directory the windows become files, and stop returns no samples. The exception is the program's own session: with a
- * directory it continues the session of another process, and stop returns the samples of this process. */
+/* Returns the session's number. With a block it returns the data, as stop does, and the session ends with the block,
+ * however the block ends. With a directory the windows become files, and stop returns no samples. The exception is the
+ * program's own session: with a directory it continues the session of another process, and stop returns the samples of
+ * this process. */
 static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency, VALUE lines, VALUE aggregate,
                           VALUE defer, VALUE engine, VALUE alloc_interval, VALUE class_labels, VALUE directory,
                           VALUE inherit)

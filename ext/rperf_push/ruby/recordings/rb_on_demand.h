@@ -1,5 +1,5 @@
-/* rb_on_demand.h - the methods of Native for sessions on demand (rb_demand.h): start, stop, snapshot, profile; their results are Ruby
- * Hashes.
+/* rb_on_demand.h - the methods of Native for sessions on demand (rb_demand.h): start, stop, snapshot, profile; their
+ * results are Ruby Hashes.
  *
  * Threads    under the GVL.
  * Ownership  nothing to own.

@@ -20,8 +20,9 @@ typedef struct rb_rpp_shape {
     uint32_t watched_max; /* objects that are watched for levels; 0: no levels */
 } rb_rpp_shape;
 
-/* Adds unique_frames, unique_stacks, detected_thread_count, sampling_count, aggregated_samples, label_sets (and raw_samples,
- * values) to `hash`. Allocates; the recording must not be added to meanwhile by the calling thread. Returns what rpp_recording_clear_if takes. */
+/* Adds unique_frames, unique_stacks, detected_thread_count, sampling_count, aggregated_samples, label_sets (and
+ * raw_samples, values) to `hash`. Allocates; the recording must not be added to meanwhile by the calling thread.
+ * Returns what rpp_recording_clear_if takes. */
 uint64_t rb_rpp_recorded_into(VALUE hash, rpp_recording *recording, const rb_rpp_shape *shape);
 
 #endif

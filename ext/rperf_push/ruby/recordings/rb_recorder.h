@@ -1,7 +1,8 @@
-/* rb_recorder.h - records for a session on demand: owns its pipeline, and sums its windows, writes them to files, or both.
+/* rb_recorder.h - records for a session on demand: owns its pipeline, and sums its windows, writes them to files, or
+ * both.
  *
- * Threads    windows arrive on the collector's thread; the rest runs under the GVL. Any thread may take, and may free a recorder whose
- *            collector has stopped.
+ * Threads    windows arrive on the collector's thread; the rest runs under the GVL. Any thread may take, and may free a
+ *            recorder whose collector has stopped.
  * Ownership  the recorder owns its pipeline and its recording.
  */
 #ifndef RB_RECORDER_H
@@ -20,9 +21,9 @@
 
 typedef struct rb_rpp_recorder rb_rpp_recorder;
 
-/* Creates a recorder and starts its collector. With a directory, each window becomes a file there. Without `summed`, the data has no
- * samples. When the process that reads the directory is gone, `on_unwanted` runs at a safepoint. Returns NULL if out of memory, or if the
- * thread does not start. */
+/* Creates a recorder and starts its collector. With a directory, each window becomes a file there. Without `summed`,
+ * the data has no samples. When the process that reads the directory is gone, `on_unwanted` runs at a safepoint.
+ * Returns NULL if out of memory, or if the thread does not start. */
 rb_rpp_recorder *rb_rpp_recorder_new(const rb_rpp_shape *shape, uint32_t frequency, const char *directory, bool summed,
                                      void (*on_unwanted)(void));
 /* True if the process that reads the directory is gone. */
@@ -36,11 +37,13 @@ void rb_rpp_recorder_begin_counting(rb_rpp_recorder *recorder);
 void rb_rpp_recorder_bring_in(rb_rpp_recorder *recorder, rb_rpp_outlet outlet);
 /* Converts the recording to a data Hash. *changes is for rb_rpp_recorder_clear. */
 VALUE rb_rpp_recorder_data(rb_rpp_recorder *recorder, uint64_t *changes);
-/* Takes out what was delivered until now, as a pprof without compression, which ends at `until_ns` (monotonic): a boundary, or now where no
- * thread runs. The counts begin anew there. Any thread. On a failure it stays recorded, since when it was. */
+/* Takes out what was delivered until now, as a pprof without compression, which ends at `until_ns` (monotonic): a
+ * boundary, or now where no thread runs. The counts begin anew there. Any thread. On a failure it stays recorded, since
+ * when it was. */
 RPP_NODISCARD rpp_status rb_rpp_recorder_take(rb_rpp_recorder *recorder, uint64_t until_ns, rpp_byte_buffer *into,
                                               uint64_t *samples);
-/* Empties the recording and restarts the counts. RPP_BUSY: it has changed since the data was read, and stays as it is. */
+/* Empties the recording and restarts the counts. RPP_BUSY: it has changed since the data was read, and stays as it
+ * is. */
 RPP_NODISCARD rpp_status rb_rpp_recorder_clear(rb_rpp_recorder *recorder, uint64_t changes);
 
 #endif

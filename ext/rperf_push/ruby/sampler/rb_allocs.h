@@ -1,19 +1,19 @@
 /* rb_allocs.h - captures allocations: the stacks that create objects, and their classes.
  *
- * The VM counts all objects, which costs nothing. Its hook, which sees each of them, costs a third of an allocation and more. So the hook is on
- * only in short moments at random (core/sampling/moments.h), some 1.5 % of the time, and of what it then sees some are drawn. Counters
- * decide sums, draws decide shares (core/profile/counted.h). To switch it takes some 100 ns, walks no code and leaves nothing behind
- * (benchmark/allocations.rb).
+ * The VM counts all objects, which costs nothing. Its hook, which sees each of them, costs a third of an allocation and
+ * more. So the hook is on only in short moments at random (core/sampling/moments.h), some 1.5 % of the time, and of
+ * what it then sees some are drawn. Counters decide sums, draws decide shares (core/profile/counted.h). To switch it
+ * takes some 100 ns, walks no code and leaves nothing behind (benchmark/allocations.rb).
  *
  * A session may instead ask for each n-th object: then the hook is always on.
  *
- * The new object is not complete: only its type, class and slot are read. A class becomes the leaf frame of the stack; what the VM
- * creates for itself has none and is (internal).
+ * The new object is not complete: only its type, class and slot are read. A class becomes the leaf frame of the stack;
+ * what the VM creates for itself has none and is (internal).
  *
  * For mode heap, the objects that are captured are watched, too (rb_heap.h).
  *
- * With other Ractors nothing is switched: Ruby loses events of other Ractors when a tracepoint changes. The counters go on, so the
- * objects are then without a stack.
+ * With other Ractors nothing is switched: Ruby loses events of other Ractors when a tracepoint changes. The counters go
+ * on, so the objects are then without a stack.
  *
  * Threads    the thread that holds the GVL. Nothing but follow allocates.
  * Ownership  nothing to own.

@@ -43,7 +43,8 @@ void rb_rpp_engine_look(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
     rb_rpp_section_end(t, was_busy);
 }
 
-/* In the calling thread's handler. If the thread is late for a window's end, the tick would go into the wrong window. */
+/* In the calling thread's handler. If the thread is late for a window's end, the tick would go into the wrong
+ * window. */
 static void take_tick(rb_rpp_thread *t, uint64_t now)
 {
     uint64_t fixed_ns = RB_RPP_PROBED_PERIOD_NS;
@@ -92,9 +93,9 @@ static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
     return rpp_monotonic_ns() > atomic_load_explicit(moment, memory_order_relaxed) + patience_ns;
 }
 
-/* The collector's tick finds the thread that runs at that moment, however briefly, so short and frequent work gets its share.
- * A thread with a timer is left to the timer, even on a busy machine, because a tick would find its next safepoint instead of
- * its work. But while it sleeps with the GVL, its clock stands still. */
+/* The collector's tick finds the thread that runs at that moment, however briefly, so short and frequent work gets its
+ * share. A thread with a timer is left to the timer, even on a busy machine, because a tick would find its next
+ * safepoint instead of its work. But while it sleeps with the GVL, its clock stands still. */
 bool rb_rpp_engine_is_overdue(const rb_rpp_thread *t)
 {
     if (!t->has_timer)

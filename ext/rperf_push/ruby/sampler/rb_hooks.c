@@ -68,7 +68,8 @@ void rb_rpp_hooks_set_pace(uint64_t period_ns)
     rb_rpp_rules.read_event_ns = READ_EVENT_NS;
 }
 
-/* Runs on the creator of a thread in the main Ractor, or of the first thread of another one. The new thread may never run. */
+/* Runs on the creator of a thread in the main Ractor, or of the first thread of another one. The new thread may never
+ * run. */
 static void on_started(VALUE thread, uint64_t now)
 {
     if (rb_rpp_thread_of(rb_thread_current())) {
@@ -141,8 +142,8 @@ static void on_suspended(rb_rpp_thread *t, uint64_t now)
     rb_rpp_section_end(t, was_busy);
 }
 
-/* Hooks are too short to time each of them, so one in many is measured for all. If two threads count at the same time, one count
- * is lost, which does no harm. */
+/* Hooks are too short to time each of them, so one in many is measured for all. If two threads count at the same time,
+ * one count is lost, which does no harm. */
 static bool is_measured(void)
 {
     _Static_assert(HOOKS_PER_MEASURE % 2 && HOOKS_PER_MEASURE % 3,
@@ -164,8 +165,9 @@ static void measure_end(uint64_t began)
     rpp_stats_add(RPP_STAT_overhead_hooks_ns, all);
 }
 
-/* A thread's last events may come after its Thread object is freed, because another Ractor can collect it. So the thread that
- * stops is the one that runs on this native thread. With shared native threads, the VM may not have reported which one that is. */
+/* A thread's last events may come after its Thread object is freed, because another Ractor can collect it. So the
+ * thread that stops is the one that runs on this native thread. With shared native threads, the VM may not have
+ * reported which one that is. */
 static rb_rpp_thread *stopping(VALUE thread)
 {
     if (runs_unmet) {

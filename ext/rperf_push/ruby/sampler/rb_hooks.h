@@ -1,15 +1,15 @@
 /* rb_hooks.h - receives the VM's events about threads, fibers and the GC, and passes them to the threads' ledgers.
  *
  * Operation
- *   Each event becomes a call of a thread's ledger (core/sampling/thread_ledger.h): GVL requested, taken, released; GC pauses;
- *   labels. What the ledger then says is due is captured at once. The sampler captures running threads (ticks).
+ *   Each event becomes a call of a thread's ledger (core/sampling/thread_ledger.h): GVL requested, taken, released; GC
+ *   pauses; labels. What the ledger then says is due is captured at once. The sampler captures running threads (ticks).
  *
  * Safety
- *   Hooks read clocks, write records and the sample buffer, and walk stacks. They do not allocate Ruby objects, do not call
- *   malloc except for a new thread's record, do not raise, and take no lock except the trigger's (rb_trigger.h). They are
- *   installed once per process image, with the first sampling, and stay, because the VM's lock over its hooks is not safe in a
- *   forked child. While nothing is sampled, they only follow births and ends of threads. With no session and no trace they follow
- *   nothing and keep nothing: an event costs a load and a branch.
+ *   Hooks read clocks, write records and the sample buffer, and walk stacks. They do not allocate Ruby objects, do not
+ *   call malloc except for a new thread's record, do not raise, and take no lock except the trigger's (rb_trigger.h).
+ *   They are installed once per process image, with the first sampling, and stay, because the VM's lock over its hooks
+ *   is not safe in a forked child. While nothing is sampled, they only follow births and ends of threads. With no
+ *   session and no trace they follow nothing and keep nothing: an event costs a load and a branch.
  *
  * Threads    hooks run on application threads, READY without the GVL; the functions as noted.
  * Ownership  records belong to rb_threads.
@@ -20,15 +20,17 @@
 #include "captures/rb_capture.h"
 
 void rb_rpp_hooks_install_once(void);
-/* From now on each new thread gets a record, or none does. Threads that exist are registered by the caller. Under the GVL. */
+/* From now on each new thread gets a record, or none does. Threads that exist are registered by the caller. Under the
+ * GVL. */
 void rb_rpp_hooks_follow(bool threads);
 bool rb_rpp_hooks_are_following(void);
 /* The calling thread runs here. While nothing is sampled, hooks learn only of those that run later. */
 void rb_rpp_hooks_know_current(void);
-/* In a finalizer at the exit. The VM removes all hooks after its end procs. A hook that is installed later would be called by
- * the last GC, which frees the hook's own TracePoint. */
+/* In a finalizer at the exit. The VM removes all hooks after its end procs. A hook that is installed later would be
+ * called by the last GC, which frees the hook's own TracePoint. */
 void rb_rpp_hooks_leave_vm(void);
-/* Sets how closely hooks follow CPU time: every reading of a CPU clock is a system call and counts against the budget. */
+/* Sets how closely hooks follow CPU time: every reading of a CPU clock is a system call and counts against the
+ * budget. */
 void rb_rpp_hooks_set_pace(uint64_t period_ns);
 
 /* All ledgers advance from now on. Under the GVL. */
@@ -37,7 +39,8 @@ void rb_rpp_sampling_begin(uint64_t now_ns);
 void rb_rpp_sampling_end(void);
 void rb_rpp_hooks_forget_after_fork(void);
 
-/* Who else hears of threads and of the GC, whether anything is sampled or not, on the threads of hooks. The thread has a record. */
+/* Who else hears of threads and of the GC, whether anything is sampled or not, on the threads of hooks. The thread has
+ * a record. */
 typedef struct rb_rpp_listener {
     /* READY, RESUMED or SUSPENDED. */
     void (*on_thread)(rb_rpp_thread *thread, rb_event_flag_t event);
@@ -49,7 +52,8 @@ typedef struct rb_rpp_listener {
 void rb_rpp_hooks_tell(const rb_rpp_listener *listener);
 bool rb_rpp_hooks_tell_somebody(void);
 
-/* The thread that holds the GVL, or NULL. *any_ran, unless NULL: a thread ran since the last call. Called by collectors. */
+/* The thread that holds the GVL, or NULL. *any_ran, unless NULL: a thread ran since the last call. Called by
+ * collectors. */
 rb_rpp_thread *rb_rpp_running_thread(bool *any_ran);
 
 #endif

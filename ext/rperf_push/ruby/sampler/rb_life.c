@@ -45,7 +45,8 @@ static void restart_in_child(void)
     restart_from(0);
 }
 
-/* The statistics and the sampler come first: participants then count for the child, and no samples come while they forget. */
+/* The statistics and the sampler come first: participants then count for the child, and no samples come while they
+ * forget. */
 static void after_fork_in_child(void)
 {
     rpp_stats_reset();
@@ -102,7 +103,8 @@ void rb_rpp_life_end_with_process(void)
     rb_define_finalizer(native_module, rb_proc_new(at_vm_end, Qnil));
 }
 
-/* End procs run in reverse: the earlier this one comes, the more of the program is profiled; some servers run in one. */
+/* End procs run in reverse: the earlier this one comes, the more of the program is profiled; some servers run in
+ * one. */
 void rb_rpp_life_init(VALUE native, const rb_rpp_participant *const *all, size_t size)
 {
     native_module = native;

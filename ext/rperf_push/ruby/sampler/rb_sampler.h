@@ -1,13 +1,14 @@
-/* rb_sampler.h - decides when a stack is captured. The ledger decides what time it gets (core/sampling/thread_ledger.h).
+/* rb_sampler.h - decides when a stack is captured. The ledger decides what time it gets
+ * (core/sampling/thread_ledger.h).
  *
  * Operation
- *   running       at ticks of the thread's own CPU clock (engine signal), or at ticks of the collector at a safepoint (engine
- *                 safepoint, and threads that sleep while they hold the GVL).
+ *   running       at ticks of the thread's own CPU clock (engine signal), or at ticks of the collector at a safepoint
+ *                 (engine safepoint, and threads that sleep while they hold the GVL).
  *   off the GVL   when it is over, or when a window ends: the stack does not change meanwhile (rb_hooks, rb_rotation).
  *   GC            when it is over (rb_hooks).
  *
- *   One sampler serves all sessions (outlets, see rb_outlets.h): at the highest of their frequencies, while one of them is on,
- *   and within the smallest of their budgets.
+ *   One sampler serves all sessions (outlets, see rb_outlets.h): at the highest of their frequencies, while one of them
+ *   is on, and within the smallest of their budgets.
  *
  * Threads    under the GVL, unless a line says something else.
  * Ownership  sessions own their pipelines.
@@ -39,10 +40,11 @@ void rb_rpp_sampler_init(void);
 /* In a finalizer at the exit: no job is triggered any more. */
 void rb_rpp_sampler_leave_vm(void);
 
-/* When something is sampled or traced: each thread has a record from now on. The first call installs the hooks; until then the program
- * pays nothing. In a method or job, because it allocates. */
+/* When something is sampled or traced: each thread has a record from now on. The first call installs the hooks; until
+ * then the program pays nothing. In a method or job, because it allocates. */
 void rb_rpp_sampler_follow_threads(void);
-/* When a session or a trace ends. After the last one a new thread gets no record, and a thread that has one gives it back at its end. */
+/* When a session or a trace ends. After the last one a new thread gets no record, and a thread that has one gives it
+ * back at its end. */
 void rb_rpp_sampler_leave_threads(void);
 
 /* Creates a pipeline for this sampler; see rpp_pipeline_seams for `deliver`. NULL if out of memory. */
@@ -53,8 +55,8 @@ void rb_rpp_sampler_free_pipeline(rpp_pipeline *pipeline);
 
 /* --- under the GVL, in a method or job --- */
 
-/* All of the beginning that runs Ruby code, in which other threads and signal handlers may start and stop sessions. Call it first, then see
- * which outlet is free, then attach or resume. May raise if it is interrupted. */
+/* All of the beginning that runs Ruby code, in which other threads and signal handlers may start and stop sessions.
+ * Call it first, then see which outlet is free, then attach or resume. May raise if it is interrupted. */
 void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused);
 /* Samples go to the pipeline from now on; with `paused`, from the first resume on. Runs no Ruby code. */
 void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
@@ -64,15 +66,16 @@ void rb_rpp_sampler_detach(rb_rpp_outlet outlet);
 /* A paused outlet receives no time. */
 void rb_rpp_sampler_pause(rb_rpp_outlet outlet);
 void rb_rpp_sampler_resume(rb_rpp_outlet outlet);
-/* Ends the outlet's window: settles all threads and names all frames, and releases the GVL in between. False: the deadline
- * (monotonic) passed, or the outlet was detached. Only in a method. */
+/* Ends the outlet's window: settles all threads and names all frames, and releases the GVL in between. False: the
+ * deadline (monotonic) passed, or the outlet was detached. Only in a method. */
 bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns);
 /* The engine in use: "signal" or "safepoint". */
 const char *rb_rpp_sampler_engine(void);
 
 /* --- fork: touches our own memory only --- */
 
-/* In the child: there is no sampling, and only the calling thread. `restart` runs once, at the child's first safepoint. */
+/* In the child: there is no sampling, and only the calling thread. `restart` runs once, at the child's first
+ * safepoint. */
 void rb_rpp_sampler_forget_after_fork(void (*restart)(void));
 /* True in a child that has not reached that safepoint. Any thread. */
 bool rb_rpp_sampler_will_restart(void);

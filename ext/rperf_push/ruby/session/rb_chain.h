@@ -1,8 +1,8 @@
 /* rb_chain.h - the delivery chain of a continuous session: it creates and frees all parts together.
  *
  * Threads    new: under the GVL. let_go: any thread that holds none of the chain's locks.
- * Ownership  the chain owns its parts and counts its users: its own threads count as one, each call that waits for them as
- *            another.
+ * Ownership  the chain owns its parts and counts its users: its own threads count as one, each call that waits for them
+ *            as another.
  */
 #ifndef RB_CHAIN_H
 #define RB_CHAIN_H

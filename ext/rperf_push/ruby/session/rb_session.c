@@ -91,7 +91,8 @@ typedef struct ending {
     uint64_t deadline_ns;
 } ending;
 
-/* A signal handler may cancel a wait that then goes on: the uploader that was told to stop would not wait for the last window. */
+/* A signal handler may cancel a wait that then goes on: the uploader that was told to stop would not wait for the last
+ * window. */
 static rpp_status end_threads(void *context, rpp_patience *patience)
 {
     const ending *e = context;
@@ -135,9 +136,9 @@ static void tell_losses(const ending *e, uint64_t timeout_ns, uint64_t dropped, 
     }
 }
 
-/* Ends by the deadline, or soon after an exception for the caller, which counts as a deadline that has passed. Afterwards no
- * thread of ours calls Ruby; a finisher joins threads that take longer. While this releases the GVL, another session may take
- * over the sampler. */
+/* Ends by the deadline, or soon after an exception for the caller, which counts as a deadline that has passed.
+ * Afterwards no thread of ours calls Ruby; a finisher joins threads that take longer. While this releases the GVL,
+ * another session may take over the sampler. */
 static void session_stop(session *s, uint64_t timeout_ns)
 {
     ending e = {.session = s, .deadline_ns = rpp_monotonic_ns() + timeout_ns};
@@ -186,7 +187,8 @@ static void after_fork_in_parent(void)
     if (holds_gate) pthread_mutex_unlock(&gate);
 }
 
-/* The parent's chain stays as it is in the child's memory: its locks and tables may be half-way, and it has no threads. */
+/* The parent's chain stays as it is in the child's memory: its locks and tables may be half-way, and it has no
+ * threads. */
 static void forget_after_fork(void)
 {
     session *parents = current;

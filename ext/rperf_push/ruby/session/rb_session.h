@@ -15,7 +15,8 @@
 extern const rb_rpp_participant rb_rpp_session_life;
 
 void rb_rpp_session_init(VALUE native);
-/* True if it runs in this process. A forked child that has not come to its restart yet comes to it now, which may raise. */
+/* True if it runs in this process. A forked child that has not come to its restart yet comes to it now, which may
+ * raise. */
 bool rb_rpp_session_runs(void);
 
 #endif

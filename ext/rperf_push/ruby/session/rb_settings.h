@@ -10,9 +10,9 @@
 
 #include "core/settings/settings.h"
 
-/* Applies `texts` (option => [text, source], as from the environment), then `options` (option => Ruby value), and checks the result.
- * The Array `mistakes` has known mistakes as Strings; new ones are put before them. NULL if there are any. Raises only
- * NoMemoryError. */
+/* Applies `texts` (option => [text, source], as from the environment), then `options` (option => Ruby value), and
+ * checks the result. The Array `mistakes` has known mistakes as Strings; new ones are put before them. NULL if there
+ * are any. Raises only NoMemoryError. */
 rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE mistakes);
 
 /* Where profiles go: the address without secret parts, or the directory. A String; raises only NoMemoryError. */

@@ -204,7 +204,8 @@ static rpp_value_group group_numbered(VALUE number)
 }
 
 /* One try, without a session. Returns a Hash with the result, or the Array of mistakes in the settings:
- *   verdict      :delivered; :retry (worth another try), :unconfirmed (may have been stored), :rejected; :too_old (not tried)
+ *   verdict      :delivered; :retry (worth another try), :unconfirmed (may have been stored), :rejected; :too_old (not
+ *                tried)
  *   http_status  or nil       message  or ""       failure  its code (core/http/http_failure.h) or nil
  *   retry_after, seconds  in seconds       timed_out
  *   max_raw_bytes  before compression, that the backend surely takes; nil: any number

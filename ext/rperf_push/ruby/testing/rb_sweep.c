@@ -1,4 +1,5 @@
-/* rb_sweep.c - the testing build runs the tick's handler at every instruction of an operation, and looks at each stack. */
+/* rb_sweep.c - the testing build runs the tick's handler at every instruction of an operation, and looks at each
+ * stack. */
 #include "testing/rb_sweep.h"
 
 #if defined(RPP_TESTING) && RB_RPP_HAVE_THREAD_TIMERS

@@ -1,7 +1,7 @@
 /* rb_sweep_record.h - records a sweep: its stacks, how each follows from the previous one, and impossible stacks.
  *
- * Threads    begin, steps, report: the thread that sweeps. outcome: any thread. stack: the thread that holds the GVL, in the
- *            handler; it does not allocate.
+ * Threads    begin, steps, report: the thread that sweeps. outcome: any thread. stack: the thread that holds the GVL,
+ *            in the handler; it does not allocate.
  * Ownership  the process has one record.
  */
 #ifndef RB_SWEEP_RECORD_H

@@ -1,10 +1,11 @@
-/* rb_testing.h - the testing build (rake compile:testing): sets the rate of ticks, breaks promises, and looks on (rb_probes.h).
+/* rb_testing.h - the testing build (rake compile:testing): sets the rate of ticks, breaks promises, and looks on
+ * (rb_probes.h).
  *
  * RPERF_PUSH_TESTING_HZ=5000      timers follow the wall clock at this rate, whatever the settings and the budget say.
- * RPERF_PUSH_TESTING_BREAK=...    captures break a promise, to test the checks: "allocate", "collect" or "switch"; "walk" (handlers
- *                                 use rb_profile_frames), "fault" (they read unmapped memory) or "layout:N" (the layout's Nth
- *                                 number is one too large).
- *                                 "marks": each third GC does not say that it has marked, as if an event was lost.
+ * RPERF_PUSH_TESTING_BREAK=...    captures break a promise, to test the checks: "allocate", "collect" or "switch";
+ *                                 "walk" (handlers use rb_profile_frames), "fault" (they read unmapped memory) or
+ *                                 "layout:N" (the layout's Nth number is one too large). "marks": each third GC does
+ *                                 not say that it has marked, as if an event was lost.
  * RPERF_PUSH_TESTING_SLOW_TRIGGER=1
  *                                 triggering a job takes 5 ms, and no GC may begin and end in this time.
  *

@@ -31,8 +31,8 @@ static void on_object_or_gc(VALUE tracepoint, void *unused)
                                               : "the GC started inside a capture\n");
 }
 
-/* Threads of other Ractors may be switched. Their Thread objects may be freed when they stop, so that nothing is read of them
- * without need. */
+/* Threads of other Ractors may be switched. Their Thread objects may be freed when they stop, so that nothing is read
+ * of them without need. */
 static void on_switch(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
     if (!rb_rpp_capture_is_busy()) return;

@@ -1,10 +1,12 @@
-/* rb_testing_checks.h - the checks and methods of the testing build (rake compile:testing): that a capture allocates no Ruby object,
- * starts no GC and lets no other thread run. The seams check that no tick is taken in the GC, and that jobs run in the main Ractor.
+/* rb_testing_checks.h - the checks and methods of the testing build (rake compile:testing): that a capture allocates no
+ * Ruby object, starts no GC and lets no other thread run. The seams check that no tick is taken in the GC, and that
+ * jobs run in the main Ractor.
  *
  * RPERF_PUSH_TESTING_RACTORS=1    captures are not checked for objects and GCs: if allocations are traced, Ruby itself
  *                                 crashes when another Ractor collects.
  * Native.capture_often(count), read_cpu_clock_often(count)
- *                                 do it repeatedly and return the ns that one took, on average. For benchmark/capture.rb.
+ *                                 do it repeatedly and return the ns that one took, on average. For
+ *                                 benchmark/capture.rb.
  * Native.jobs_elsewhere           how often another Ractor received our job and left it.
  * Native.read_names { }           runs the block while a pipeline without samples reads names.
  * Native.log_from_outside         logs one line from a thread of ours, some milliseconds before the next safepoint.

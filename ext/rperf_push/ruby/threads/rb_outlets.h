@@ -1,7 +1,7 @@
 /* rb_outlets.h - the outlets: who gets samples. An outlet is a session's pipeline, and whether it is on.
  *
- * The continuous session has one, and so has each session on demand (rb_threads.h lists them). All see the same captures; each has
- * windows of its own. The collectors of those that are on share one ticker.
+ * The continuous session has one, and so has each session on demand (rb_threads.h lists them). All see the same
+ * captures; each has windows of its own. The collectors of those that are on share one ticker.
  *
  * Threads    the thread that holds the GVL, also in handlers and hooks; nothing here allocates.
  * Ownership  outlets borrow their pipelines.
@@ -51,8 +51,8 @@ void rb_rpp_outlets_init(void);
 bool rb_rpp_outlets_any(void);
 /* The outlet is off then. */
 void rb_rpp_outlet_set_pipeline(rb_rpp_outlet outlet, rpp_pipeline *pipeline);
-/* On: samples go there from now on, and its collector may tick. Settle all threads first: the ledgers' time belongs to the outlets that
- * were on. In a method: it takes the lock of the ticker. */
+/* On: samples go there from now on, and its collector may tick. Settle all threads first: the ledgers' time belongs to
+ * the outlets that were on. In a method: it takes the lock of the ticker. */
 void rb_rpp_outlet_switch(rb_rpp_outlet outlet, bool on);
 /* In a forked child: there is no session. */
 void rb_rpp_outlets_forget_after_fork(void);

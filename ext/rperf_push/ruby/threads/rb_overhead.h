@@ -1,4 +1,5 @@
-/* rb_overhead.h - measures our own time on application threads, in captures and jobs, for the budget. Hooks are measured by rb_hooks.
+/* rb_overhead.h - measures our own time on application threads, in captures and jobs, for the budget. Hooks are
+ * measured by rb_hooks.
  *
  * Threads    the thread that holds the GVL, also in handlers.
  * Ownership  nothing to own.
@@ -13,7 +14,8 @@
 
 extern unsigned rb_rpp_overheads; /* pairs begun and not ended */
 
-/* Measures from begin to end; only the outermost pair counts. Begin returns the monotonic time, or 0 within another pair. */
+/* Measures from begin to end; only the outermost pair counts. Begin returns the monotonic time, or 0 within another
+ * pair. */
 static inline uint64_t rb_rpp_overhead_begin(void)
 {
     return rb_rpp_overheads++ ? 0 : rpp_monotonic_ns();

@@ -146,7 +146,8 @@ static void remove_from_living(rb_rpp_thread *t)
     recycle(t);
 }
 
-/* Call it before the child registers its first thread or walks the list. This may be on a thread that the child has started. */
+/* Call it before the child registers its first thread or walks the list. This may be on a thread that the child has
+ * started. */
 static void drop_inherited(void)
 {
     if (!inherited) return;
@@ -210,8 +211,8 @@ void rb_rpp_thread_forget(rb_rpp_thread *t)
     remove_from_living(t);
 }
 
-/* A thread's first clock shows the CPU time since its birth. If a thread returns to the same native thread, and no other thread
- * used it in between, the CPU time since then was used off the GVL. */
+/* A thread's first clock shows the CPU time since its birth. If a thread returns to the same native thread, and no
+ * other thread used it in between, the CPU time since then was used off the GVL. */
 void rb_rpp_thread_look_for_clock(rb_rpp_thread *t)
 {
     pid_t before = t->tid;
@@ -277,7 +278,8 @@ void rb_rpp_threads_register_all(uint64_t now_ns, void (*registered)(rb_rpp_thre
     RB_GC_GUARD(threads);
 }
 
-/* Records are never freed, so a list that changes meanwhile leads to another record, or to the end of the unused ones. */
+/* Records are never freed, so a list that changes meanwhile leads to another record, or to the end of the unused
+ * ones. */
 size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most)
 {
     size_t count = 0, looked = 0;

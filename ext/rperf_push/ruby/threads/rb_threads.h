@@ -3,8 +3,8 @@
  * Vocabulary
  *   in_ruby  between THREAD_BEGIN and THREAD_END. Only then does the thread have a stack that may be walked.
  *
- * Threads    a record is changed by its own thread, or by the thread that holds the GVL while the record's thread does not.
- *            The list is changed and walked under the GVL. Other threads use only the atomic fields.
+ * Threads    a record is changed by its own thread, or by the thread that holds the GVL while the record's thread does
+ *            not. The list is changed and walked under the GVL. Other threads use only the atomic fields.
  * Ownership  records are reused and never freed, so that a late signal always finds a record.
  */
 #ifndef RB_THREADS_H
@@ -69,10 +69,12 @@ static inline uint64_t rb_rpp_period_ns(void)
 
 /* Creates the key that finds a record. Call it once per process, in the main Ractor. */
 void rb_rpp_threads_init(void);
-/* True if the calling thread belongs to the main Ractor, the only one that is profiled and runs our jobs. Any Ruby thread. */
+/* True if the calling thread belongs to the main Ractor, the only one that is profiled and runs our jobs. Any Ruby
+ * thread. */
 bool rb_rpp_in_main_ractor(void);
 
-/* What a thread object carries: nothing, a record's address, or its birth, which is odd. Use it through the functions. */
+/* What a thread object carries: nothing, a record's address, or its birth, which is odd. Use it through the
+ * functions. */
 extern rb_internal_thread_specific_key_t rb_rpp_threads_key;
 #define RB_RPP_THREAD_IS_BIRTH ((uintptr_t)1)
 
@@ -85,7 +87,8 @@ static inline rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
 
 /* Creates a record and opens its ledger. Uses plain malloc. Returns NULL if out of memory. */
 rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
-/* Creates a record for each living thread of this Ractor that has none, and tells of it. In a method or job: it allocates. */
+/* Creates a record for each living thread of this Ractor that has none, and tells of it. In a method or job: it
+ * allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns, void (*registered)(rb_rpp_thread *thread));
 /* Stores the time of birth in a thread that has no record yet. */
 void rb_rpp_thread_set_birth(VALUE thread, uint64_t now_ns);
@@ -93,10 +96,11 @@ void rb_rpp_thread_set_birth(VALUE thread, uint64_t now_ns);
 uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now_ns);
 /* True if the thread carries its birth and has not run. */
 bool rb_rpp_thread_is_unmet(VALUE thread);
-/* True if the calling thread is about to run for the first time and still carries its birth. If THREAD_BEGIN does not follow, the thread
- * belongs to another Ractor and is not profiled. */
+/* True if the calling thread is about to run for the first time and still carries its birth. If THREAD_BEGIN does not
+ * follow, the thread belongs to another Ractor and is not profiled. */
 bool rb_rpp_thread_is_first_run(VALUE thread);
-/* On the thread, after its last Ruby code. The record is free from now on: it does not wait for a walk, which may never come. */
+/* On the thread, after its last Ruby code. The record is free from now on: it does not wait for a walk, which may never
+ * come. */
 void rb_rpp_thread_forget(rb_rpp_thread *thread);
 
 extern bool rb_rpp_threads_share; /* use it through the function */
@@ -116,8 +120,8 @@ static inline void rb_rpp_thread_find_clock(rb_rpp_thread *thread)
 
 /* With shared native threads, call it before the calling thread lets others run. Read its clock first. */
 void rb_rpp_thread_leave_clock(rb_rpp_thread *thread);
-/* With shared native threads, the VM sometimes reports that a thread ran only when it stops. This finds the thread's clock then, and
- * returns the CPU time that it used. */
+/* With shared native threads, the VM sometimes reports that a thread ran only when it stops. This finds the thread's
+ * clock then, and returns the CPU time that it used. */
 uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *thread);
 /* Returns 0 if the clock is unknown or the thread has ended. */
 uint64_t rb_rpp_thread_cpu_ns(rb_rpp_thread *thread);
@@ -137,8 +141,8 @@ size_t rb_rpp_threads_glimpse(rb_rpp_glimpse *into, size_t most);
 /* Walk the list. The walk removes threads that ended without having run. */
 rb_rpp_thread *rb_rpp_threads_first(void);
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
-/* In a forked child, on the thread that forked, any context: only that thread remains. The next call that reads the list
- * updates it. */
+/* In a forked child, on the thread that forked, any context: only that thread remains. The next call that reads the
+ * list updates it. */
 void rb_rpp_threads_forget_after_fork(void);
 
 #endif

@@ -44,8 +44,8 @@ static void set(rb_rpp_thread *t, uint64_t ns)
     timer_settime(t->timer, 0, &once, NULL);
 }
 
-/* True in the handler of a fault, also of Ruby's while it reports a crash: a fault of the walk would end the process there,
- * as its signal is blocked. */
+/* True in the handler of a fault, also of Ruby's while it reports a crash: a fault of the walk would end the process
+ * there, as its signal is blocked. */
 static bool faults_are_blocked(const ucontext_t *interrupted)
 {
     return sigismember(&interrupted->uc_sigmask, SIGSEGV) || sigismember(&interrupted->uc_sigmask, SIGBUS);
@@ -53,7 +53,8 @@ static bool faults_are_blocked(const ucontext_t *interrupted)
 
 static void on_signal(int number, siginfo_t *info, void *interrupted)
 {
-    /* It may have another cause: out-of-band data, a terminal's new size, kill. Then it is ignored, as without the profiler. */
+    /* It may have another cause: out-of-band data, a terminal's new size, kill. Then it is ignored, as without the
+     * profiler. */
     if (info->si_code != SI_TIMER) return;
     int saved = errno;
     rb_rpp_thread *t = info->si_value.sival_ptr;
@@ -108,7 +109,8 @@ static void mask_all_but_faults(sigset_t *mask)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(mask, faults[i]);
 }
 
-/* On the alternate stack that Ruby keeps for stack overflows, because a signal may not fit on a stack that is almost full. */
+/* On the alternate stack that Ruby keeps for stack overflows, because a signal may not fit on a stack that is almost
+ * full. */
 static bool install(const timer_signal *used)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -178,8 +180,8 @@ static void say_once(const char *what, const char *why)
     said = true;
 }
 
-/* A thread inherits the mask of its creator. The mask belongs to the program: this reads it and does not change it. A tick does
- * nothing where faults are blocked. */
+/* A thread inherits the mask of its creator. The mask belongs to the program: this reads it and does not change it. A
+ * tick does nothing where faults are blocked. */
 static const char *blocked_here(const timer_signal *used)
 {
     sigset_t mask;

@@ -22,8 +22,8 @@ static size_t place_of(int number)
     return number == signals[0] ? 0 : 1;
 }
 
-/* With SA_RESETHAND the kernel forgets a handler before it calls it: a crash reporter that returns relies on the second fault to
- * end the process. */
+/* With SA_RESETHAND the kernel forgets a handler before it calls it: a crash reporter that returns relies on the second
+ * fault to end the process. */
 static bool is_default(size_t i)
 {
     static atomic_bool is_reset[SIGNALS];
@@ -60,7 +60,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     siglongjmp(work_under_way.back, 1);
 }
 
-/* Keeps the mask and flags of the previous handler, so that it runs as it expects. SA_RESETHAND would uninstall this handler. */
+/* Keeps the mask and flags of the previous handler, so that it runs as it expects. SA_RESETHAND would uninstall this
+ * handler. */
 static bool install(size_t i)
 {
     if (sigaction(signals[i], NULL, &before[i]) != 0) return false;

@@ -4,9 +4,9 @@
  * VM's memory at any instruction may meet an unforeseen state, and a profiler must not crash an application.
  *
  * Operation
- *   This handler receives SIGSEGV and SIGBUS first. A fault of the thread inside `rb_rpp_guarded` leaves the work at once.
- *   Any other fault goes on to the previous handler with all of the kernel's information, so Ruby reports its crashes and
- *   detects stack overflows as before. The handler stays installed.
+ *   This handler receives SIGSEGV and SIGBUS first. A fault of the thread inside `rb_rpp_guarded` leaves the work at
+ *   once. Any other fault goes on to the previous handler with all of the kernel's information, so Ruby reports its
+ *   crashes and detects stack overflows as before. The handler stays installed.
  *
  * Threads    one guarded work at a time, on the thread that holds the GVL; also in signal handlers.
  * Ownership  the argument belongs to the caller.

@@ -1,4 +1,5 @@
-/* rb_jobs.h - requests for work at a safepoint, from any thread: each kind of work is done once, however often it is requested until then.
+/* rb_jobs.h - requests for work at a safepoint, from any thread: each kind of work is done once, however often it is
+ * requested until then.
  *
  * Threads    request: any thread. do_requested and any_requested: in the job (rb_trigger.h).
  * Ownership  functions are static.

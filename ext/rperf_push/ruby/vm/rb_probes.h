@@ -1,5 +1,5 @@
-/* rb_probes.h - named points of the profiler's own code at which the testing build (rake compile:testing) sets the rate of ticks, breaks
- * a promise, or looks on. In the ordinary build a point is nothing.
+/* rb_probes.h - named points of the profiler's own code at which the testing build (rake compile:testing) sets the rate
+ * of ticks, breaks a promise, or looks on. In the ordinary build a point is nothing.
  *
  * Threads    as noted. Points are set once per process, before anything is sampled.
  * Ownership  the testing rooms own what they keep.

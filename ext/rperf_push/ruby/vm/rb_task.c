@@ -21,7 +21,8 @@ static void read_task_file(pid_t tid, const char *name, char *text, size_t size)
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* If the clock moves between two readings, the thread is on a core. To ask that costs a fraction of what it costs to read /proc. */
+/* If the clock moves between two readings, the thread is on a core. To ask that costs a fraction of what it costs to
+ * read /proc. */
 static bool is_on_a_core(pid_t tid)
 {
     clockid_t clock = RB_RPP_CPU_CLOCK_OF_TASK(tid);

@@ -19,7 +19,8 @@
 
 /* True if the thread neither runs nor is ready to run. */
 bool rb_rpp_task_is_asleep(pid_t tid);
-/* Ruby names a thread after Thread#name, or else the place where it was created, cut to 15 bytes. Empty if it cannot be read. */
+/* Ruby names a thread after Thread#name, or else the place where it was created, cut to 15 bytes. Empty if it cannot be
+ * read. */
 void rb_rpp_task_name(pid_t tid, char *name, size_t size);
 /* All threads of the process but our own; how many they are, at most `most`. */
 size_t rb_rpp_tasks(pid_t *tids, size_t most);

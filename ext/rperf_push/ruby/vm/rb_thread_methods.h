@@ -1,7 +1,7 @@
 /* rb_thread_methods.h - what only Ruby's methods say of threads: the methods as they were when the gem was loaded.
  *
- * A program may redefine Thread.list or Thread#status. Jobs call these functions at any safepoint of the program, and must not run its
- * code there.
+ * A program may redefine Thread.list or Thread#status. Jobs call these functions at any safepoint of the program, and
+ * must not run its code there.
  *
  * Threads    under the GVL, in a method or job of the main Ractor: they allocate.
  * Ownership  Ruby owns all values.

@@ -41,7 +41,8 @@ static unsigned long long number_after(const char *text, const char *name)
     return found ? strtoull(found + strlen(name), NULL, 10) : 0;
 }
 
-/* Of the whole process, all its threads, and of no child: /proc/self/io has what children did that were waited for as well. */
+/* Of the whole process, all its threads, and of no child: /proc/self/io has what children did that were waited for as
+ * well. */
 static VALUE native_usage(VALUE self)
 {
     struct rusage used;

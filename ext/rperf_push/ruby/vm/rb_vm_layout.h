@@ -1,7 +1,8 @@
 /* rb_vm_layout.h - the offsets of a few words in the VM's memory, for each series of Ruby.
  *
  * Ruby's headers do not tell them, and a walk that may begin at any instruction needs them (rb_walk.h). The numbers are
- * claims: before anything relies on them, rb_walk.c verifies them on the running Ruby, with stacks whose frames are known.
+ * claims: before anything relies on them, rb_walk.c verifies them on the running Ruby, with stacks whose frames are
+ * known.
  *
  * Offsets and sizes are in words (of a VALUE), unless a name says otherwise.
  *
