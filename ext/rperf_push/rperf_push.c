@@ -44,7 +44,7 @@
 RUBY_FUNC_EXPORTED void Init_rperf_push(void);
 
 /* A forked child goes through them in this order: the log comes first, because others may log. At the exit, in reverse
- * order: the sessions on demand come first, because nobody waits for them. */
+ * order: the sessions on demand come first, because no call waits for them. */
 static const rb_rpp_participant *const participants[] = {
     &rb_rpp_log_life, &rb_rpp_control_life, &rb_rpp_session_life, &rb_rpp_demand_life, &rb_rpp_calls_life,
 };

@@ -1,7 +1,7 @@
 /* custom_values.h - the values that a program counts itself (RperfPush.sample): a name and a unit for each.
  *
  * They share one number of samples and rows (value_types.h: CUSTOM). Each sample and row says which of them its number
- * is, so rows are no larger for those that nobody counts.
+ * is, so rows are no larger for values that the program does not count.
  *
  * Threads    declare: one at a time (in the gem: under the GVL). All else: any thread, because a value never changes or
  *            goes.

@@ -1,7 +1,7 @@
 /* tick_clock.h - the processor's counter of ticks, where it can stand for the monotonic clock: a reading takes less
  * than half as long.
  *
- * Its rate is not told. Whoever uses it reads both at the beginning and at the end, and so knows what a tick was worth
+ * Its rate is not told. A caller reads both at the beginning and at the end, and so knows what a tick was worth
  * between.
  *
  * Threads    any thread. usable reads a file.

@@ -1,4 +1,4 @@
-/* call_changes.c - what a call tree has got since somebody looked last, for a page that grows while calls are
+/* call_changes.c - what a call tree has got since the last update, for a page that grows while calls are
  * traced. */
 #include "calls/call_changes.h"
 

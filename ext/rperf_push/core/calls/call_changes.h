@@ -1,11 +1,11 @@
-/* call_changes.h - what a call tree has got since somebody looked last, for a page that grows while calls are traced.
+/* call_changes.h - what a call tree has got since the last update, for a page that grows while calls are traced.
  *
  * Operation
  *   take moves the numbers out of the tree's nodes, so that what is in them next time is new, and adds them to what is
  *   known of each node. How a node is shown follows from what is known of it alone, and is what
  *   rpp_call_tree_limit_states, rpp_call_take_out and rpp_call_tree_folded would make of it at the end. A change is
  *   what it shows now without what it showed before. So the sum of all changes is the tree as it is now, to the
- *   nanosecond and the call, whenever somebody looks. A change may be negative: the cost of new calls may be taken out
+ *   nanosecond and the call, at each update. A change may be negative: the cost of new calls may be taken out
  *   of time that was shown before.
  *
  * Cost
@@ -17,7 +17,7 @@
  *   Those that have not been taken become nanoseconds as all of them together do. So when nothing is left, the own
  *   times of all changes sum up to the time that passed.
  *
- * Threads    one at a time: whoever holds the GVL, and no event at the same time.
+ * Threads    one at a time: the thread that holds the GVL, and no event at the same time.
  * Ownership  the caller owns changes and tree. Memory for all nodes is reserved at the beginning.
  */
 #ifndef RPP_CALL_CHANGES_H

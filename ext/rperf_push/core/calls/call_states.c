@@ -64,7 +64,7 @@ void rpp_call_thread_wanted(rpp_call_thread *thread, uint64_t now_ns)
                                             memory_order_relaxed);
 }
 
-/* Nobody gets it without wanting it: whoever was not heard of has wanted it since before the tracing. */
+/* No thread gets the GVL without asking for it: one without an event has asked for it since before the tracing. */
 void rpp_call_thread_got(rpp_call_thread *thread, uint64_t now_ns)
 {
     if (thread->state == RPP_CALL_BLOCKED && !wanted_at(thread)) rpp_call_thread_wanted(thread, thread->since_ns);

@@ -7,14 +7,14 @@
  *
  * Lost returns
  *   Each entry of a stack knows its depth: the place of its frame on the VM's stack. An event at a depth proves that
- *   all entries deeper than that have ended, even if nobody said so: a throw over several frames, an overflow of the
+ *   all entries deeper than that have ended, even without an event: a throw over several frames, an overflow of the
  *   stack, a tail call.
  *
  * Speed
  *   What happens at each event is inline, so that a hook is one piece of code. Times may be in ticks of a counter
  *   instead of nanoseconds; then rpp_call_tree_scale makes nanoseconds of them at the end.
  *
- * Threads    one at a time: whoever holds the GVL. Events allocate only when a stack is deeper than any before.
+ * Threads    one at a time: the thread that holds the GVL. Events allocate only when a stack is deeper than any before.
  * Ownership  the caller owns trace and stacks; the trace owns its tree.
  */
 #ifndef RPP_CALL_TRACE_H
@@ -44,7 +44,7 @@ typedef struct rpp_call_stack {
 
 typedef struct rpp_call_trace {
     rpp_call_tree *tree;
-    rpp_call_stack *running; /* NULL: nobody's time passes */
+    rpp_call_stack *running; /* NULL: no call's time passes */
     rpp_call_reading last;
     uint64_t events;
     uint64_t lost; /* calls that no memory was left for; their time is their caller's */

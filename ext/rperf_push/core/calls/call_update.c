@@ -1,4 +1,4 @@
-/* call_update.c - what calls have done since the last time, as text for whoever looks on: JSON. */
+/* call_update.c - what calls have done since the last time, as text for a viewer: JSON. */
 #include "calls/call_update.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* call_update.h - what calls have done since the last time, as text for whoever looks on: members of a JSON object.
+/* call_update.h - what calls have done since the last time, as text for a viewer: members of a JSON object.
  *
  *   "nodes":[parent, method, ...],
  *   "changes":[node, calls, self, wait, blocked, waiting, gc_marking, gc_sweeping, suspended, ...],

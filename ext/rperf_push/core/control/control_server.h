@@ -3,7 +3,7 @@
  * Limits
  *   A peer sends one request of at most 1 KiB, within ten seconds. It is disconnected if it reads nothing for five
  *   seconds, or if more than 16 MiB wait for it. There are at most 8 peers at a time; one more gets an error. Requests
- *   are answered one after another. While nobody is connected, the thread sleeps in poll. While a stream is open, it
+ *   are answered one after another. While no peer is connected, the thread sleeps in poll. While a stream is open, it
  *   looks every 30 ms for what was pushed, because threads that push, such as a collector, never write to a descriptor.
  *
  * Threads    start and stop: one at a time. The service is called on the server's thread.

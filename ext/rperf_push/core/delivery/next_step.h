@@ -49,7 +49,7 @@ typedef struct rpp_step {
 
 rpp_step rpp_next_step(const rpp_prospect *prospect);
 
-/* The deadline of a try that begins now. `stop_deadline_ns`: UINT64_MAX if nobody stops. */
+/* The deadline of a try that begins now. `stop_deadline_ns`: UINT64_MAX: no stop. */
 uint64_t rpp_try_deadline_ns(uint64_t now_ns, uint64_t timeout_ns, uint64_t stop_deadline_ns, bool others_wait);
 
 #endif

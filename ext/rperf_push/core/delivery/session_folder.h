@@ -14,12 +14,12 @@
 
 /* A new name, for a folder of the calling process. */
 void rpp_session_folder_name(char name[RPP_SESSION_NAME_MAX]);
-/* True if nobody will read what is written there: it is gone, or the process is. A folder with another name belongs to
- * nobody in particular; one that is called session-PID-... belongs to whatever process has that number now. */
+/* True if no process will read what is written there: it is gone, or the process is. A folder with another name belongs
+ * to no process in particular; one that is called session-PID-... belongs to whatever process has that number now. */
 bool rpp_session_folder_is_abandoned(const char *directory);
 /* True if the calling process has made it: by its name. */
 bool rpp_session_folder_is_own(const char *directory);
-/* True if it may be removed: it is abandoned, or of another world, where nobody can look, and a day old. */
+/* True if it may be removed: it is abandoned, or of another process namespace, which cannot be seen, and a day old. */
 bool rpp_session_folder_is_left_over(const char *directory);
 
 #endif

@@ -23,7 +23,7 @@ rpp_window_files *rpp_window_files_new(const char *directory, unsigned mode, uin
 void rpp_window_files_free(rpp_window_files *files);
 
 /* Labels keep the program's names. A window without samples becomes no file. RPP_IO: errno has the reason. RPP_STOPPED:
- * nobody will read this directory. */
+ * no process will read this directory. */
 RPP_NODISCARD rpp_status rpp_window_files_write(const rpp_window_files *files, const rpp_profile *profile,
                                                 const rpp_frame_names *names);
 

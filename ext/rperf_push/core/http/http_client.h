@@ -2,7 +2,7 @@
  * redirects.
  *
  * Expect: 100-continue
- *   A proxy without a server behind it accepts a connection, reads, and closes it, so nobody knows what became of the
+ *   A proxy without a server behind it accepts a connection, reads, and closes it, so it is unknown what became of the
  *   request. Therefore the body waits until the server asks for it. Once a server has asked, no body goes out unasked:
  *   if it stays silent, nothing was sent. A server that ignores the question costs one pause, a server that answers 417
  *   costs one answer; neither is asked again.

@@ -1,8 +1,8 @@
 /* counted.h - gives what the VM's counters say to the rows that were drawn: counters decide sums, draws decide shares.
  *
  * A draw of an allocation weighs as many objects as it stands for. The rows get the counted objects of their window by
- * these weights, so their sum is the counter's, to the object. Nobody counts bytes: a row gets those of its draws, in
- * proportion to its objects.
+ * these weights, so their sum is the counter's, to the object. The VM does not count bytes: a row gets those of its
+ * draws, in proportion to its objects.
  *
  * Threads    one at a time.
  * Ownership  the caller owns the rows.

@@ -3,7 +3,7 @@
  *
  * A birth comes as a sample. At the end of a window, the table of watched objects (sampling/watched.h) says which of
  * them are alive. They become rows of this window: a level, not a sum. What was alive at the last GC counts, because
- * nobody knows of younger objects whether they are garbage.
+ * of younger objects it is unknown whether they are garbage.
  *
  * A drawn object stands for as many objects as the VM counted in its window for each one drawn (counted.h).
  *
@@ -34,7 +34,7 @@ void rpp_levels_free(rpp_levels *levels);
 void rpp_levels_note(rpp_levels *levels, const rpp_sample *sample, const rpp_location *locations);
 /* The window should end, so that the dead are forgotten. */
 bool rpp_levels_are_filling(const rpp_levels *levels);
-/* Who is alive at the boundary; NULL: nobody. Allocates nothing. */
+/* The objects that are alive at the boundary; NULL: none. Allocates nothing. */
 void rpp_levels_tell(rpp_levels *levels, const rpp_watched *watched, uint64_t boundary_ns);
 /* Adds the level that was told to the profile of this window, or to a new one if that is NULL and there is a level.
  * Forgets the dead. If out of memory, the profile may lack some rows, or all. */

@@ -66,7 +66,7 @@ uint64_t rpp_open_windows_known_due_ns(const rpp_open_windows *windows, uint32_t
 /* Takes what is known up to now. NULL: nothing. */
 rpp_profile *rpp_open_windows_take_known(rpp_open_windows *windows, uint32_t window, rpp_draws draws,
                                          const rpp_frame_names *names, uint64_t now_ns);
-/* False: it has frames that nobody has named yet. */
+/* False: it has frames without names. */
 bool rpp_open_windows_is_named(const rpp_open_windows *windows, uint32_t window, const rpp_frame_names *names);
 /* Ends the window at this boundary, where the next one starts. */
 rpp_closed_window rpp_open_windows_close(rpp_open_windows *windows, uint32_t window, rpp_draws draws, uint64_t end_ns);

@@ -254,7 +254,7 @@ static bool is_tick(rpp_pipeline *p, bool slept)
 
 static void tick(rpp_pipeline *p)
 {
-    rpp_finding found = p->seams.find(p->seams.context); /* nobody: it has just stopped */
+    rpp_finding found = p->seams.find(p->seams.context); /* none: the thread has just stopped */
     if (rpp_ticker_note(p->ticker, &p->seat, found)) atomic_fetch_or(&p->work, RPP_WORK_TICK);
 }
 

@@ -112,7 +112,7 @@ void rpp_pipeline_want_frames(rpp_pipeline *pipeline, bool wanted);
 
 /* Fixes the boundary and starts the next window. RPP_BUSY: a rotation is in progress; continue it, or wait. */
 RPP_NODISCARD rpp_status rpp_pipeline_begin_rotation(rpp_pipeline *pipeline, uint64_t boundary_ns);
-/* Between the two: who of the watched objects is alive; NULL: nobody. Nothing without levels. */
+/* Between the two: which of the watched objects are alive; NULL: none. Nothing without levels. */
 void rpp_pipeline_tell_level(rpp_pipeline *pipeline, const rpp_watched *watched);
 /* All threads are settled up to the boundary. */
 void rpp_pipeline_end_rotation(rpp_pipeline *pipeline);

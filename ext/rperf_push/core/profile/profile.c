@@ -318,7 +318,7 @@ static rpp_row *stand_in_for(rpp_profile *profile, const rpp_stand_in *wanted)
     return status == RPP_OK ? row_of(profile, key) : NULL;
 }
 
-/* If there is no room for a row, the time is nobody's. */
+/* If there is no room for a row, the time is of no thread. */
 static void add_stand_ins(rpp_profile *profile, const rpp_sharing *how)
 {
     rpp_stand_in wanted;

@@ -270,7 +270,7 @@ static void give_wall_to(rpp_shares *shares, rpp_row *row, uint64_t *over)
     over[row->state] += row->wall_drawn_ns;
 }
 
-/* Time that no row of the thread got becomes nobody's. */
+/* Time that no row of the thread got becomes time of no thread. */
 static void collect_nobodys(const rpp_thread_sums *thread, int64_t *nobodys)
 {
     for (uint32_t line = 0; line < RPP_WALL_LINES; line++) {

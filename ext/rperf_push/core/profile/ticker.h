@@ -22,7 +22,7 @@
 
 /* A tick found a thread. */
 typedef struct rpp_finding {
-    const void *who; /* NULL: nobody */
+    const void *who; /* NULL: no thread */
     rpp_time at;     /* by the thread's CPU clock, and by the monotonic clock */
 } rpp_finding;
 
@@ -62,7 +62,7 @@ void rpp_ticker_forget_after_fork(rpp_ticker *ticker);
 void rpp_ticker_set_period(rpp_ticker *ticker, uint64_t period_ns);
 uint64_t rpp_ticker_period_ns(const rpp_ticker *ticker);
 
-/* From now on this collector may hold the ticker. It gets it at once if nobody holds it. Joining twice has no
+/* From now on this collector may hold the ticker. It gets it at once if no collector holds it. Joining twice has no
  * effect. */
 void rpp_ticker_join(rpp_ticker *ticker, rpp_ticker_seat *seat);
 /* Hands the ticker over if this collector holds it. Afterwards no one wakes the seat's waker. Leaving twice has no
@@ -71,7 +71,7 @@ void rpp_ticker_leave(rpp_ticker *ticker, rpp_ticker_seat *seat);
 
 /* The collector will be busy: hands the ticker over, and wakes who gets it. */
 void rpp_ticker_hand_over(rpp_ticker *ticker, rpp_ticker_seat *seat);
-/* The collector is no longer busy. It gets the ticker only if nobody holds it. */
+/* The collector is no longer busy. It gets the ticker only if no collector holds it. */
 void rpp_ticker_come_back(rpp_ticker *ticker, rpp_ticker_seat *seat);
 
 /* True if this collector holds the ticker and a tick is due; then it plans the next one. If all threads slept, pass the
@@ -80,7 +80,7 @@ void rpp_ticker_come_back(rpp_ticker *ticker, rpp_ticker_seat *seat);
 bool rpp_ticker_is_due(rpp_ticker *ticker, rpp_ticker_seat *seat, uint64_t now_ns, uint64_t anew_ns);
 /* The time of the next tick; UINT64_MAX: another collector gives it. */
 uint64_t rpp_ticker_next_ns(rpp_ticker *ticker, rpp_ticker_seat *seat);
-/* Counts a tick. False: it found nobody, or another collector has got the ticker since it was due. */
+/* Counts a tick. False: it found no thread, or another collector has got the ticker since it was due. */
 bool rpp_ticker_note(rpp_ticker *ticker, rpp_ticker_seat *seat, rpp_finding found);
 /* Returns the ticks since the last call. Each of them weighs a period. Ticks that found another thread before are
  * dropped. */

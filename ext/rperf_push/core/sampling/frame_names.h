@@ -62,8 +62,7 @@ RPP_NODISCARD rpp_status rpp_frame_names_set(rpp_frame_names *names, uint32_t id
                                              const char *path, size_t path_length, uint32_t first_line, bool hidden);
 /* NULL while the id has no name yet. */
 const rpp_frame_name *rpp_frame_names_get(const rpp_frame_names *names, uint32_t id);
-/* If somebody holds the name, it stays, and so does the id. Whoever releases then tries again now and then with
- * collect. */
+/* While the name is held, it stays, and so does the id: then call collect now and then. */
 void rpp_frame_names_release(rpp_frame_names *names, uint32_t id);
 /* Ends an id that was released while its name was held, and is not any more. */
 void rpp_frame_names_collect(rpp_frame_names *names, uint32_t id);
@@ -71,7 +70,7 @@ void rpp_frame_names_collect(rpp_frame_names *names, uint32_t id);
  * first hold. */
 void rpp_frame_names_hold(rpp_frame_names *names, uint32_t id);
 void rpp_frame_names_let_go(rpp_frame_names *names, uint32_t id);
-/* In a forked child: nobody holds a name. Any context. */
+/* In a forked child: no name is held. Any context. */
 void rpp_frame_names_forget_holds(rpp_frame_names *names);
 /* The number of ids in use, without the synthetic ones. */
 uint32_t rpp_frame_names_count(const rpp_frame_names *names);

@@ -26,7 +26,7 @@ typedef struct rpp_moments {
 void rpp_moments_init(rpp_moments *moments, uint64_t on_ns, uint64_t off_ns, uint64_t seed, uint64_t now_ns);
 /* True if it is on at this time; time goes forward. */
 bool rpp_moments_at(rpp_moments *moments, uint64_t now_ns);
-/* Nobody will look for an unknown time. Draws the state that will then be found, and returns it. */
+/* No call will come for an unknown time. Draws the state that will then be found, and returns it. */
 bool rpp_moments_rest(rpp_moments *moments);
 /* The rest is over: the state that was drawn lasts from now on. */
 void rpp_moments_go_on(rpp_moments *moments, uint64_t now_ns);

@@ -25,7 +25,7 @@ static rb_postponed_job_handle_t handle;
 static struct {
     _Atomic int stage, parts;
     _Atomic bool finished, closed; /* the peer has seen enough; it has gone */
-    _Atomic bool paused;           /* as somebody wants it */
+    _Atomic bool paused;           /* as the last request says */
     rpp_control_outbox *outbox;
     uint64_t max_nodes, c_methods, blocks;
     uint64_t interval_ms;        /* 0: no updates */
@@ -183,7 +183,7 @@ static VALUE trace_or_refuse(VALUE unused)
     return rb_rescue2(trace_for_peer, Qnil, refuse, Qnil, rb_eStandardError, rb_eScriptError, rb_eNoMemError, (VALUE)0);
 }
 
-/* Also where someone kills the thread, or the process ends and takes its threads with it. */
+/* Also where the program kills the thread, or the process ends and takes its threads with it. */
 static VALUE leave(VALUE unused)
 {
     rpp_control_outbox_end(watch.outbox);

@@ -368,7 +368,7 @@ static void open_thread(tracing *t, VALUE thread, rpp_call_reading now)
     if (record) record->calls.stack = &stack->calls;
     if (thread == t->tracer) t->tracer_ec = vm.ec;
     if (thread != (t->tracer ? rb_thread_main() : rb_thread_current())) return;
-    t->ec = t->tracer ? NULL : vm.ec; /* whoever comes first */
+    t->ec = t->tracer ? NULL : vm.ec; /* the first thread that calls */
     t->running = stack;
     rpp_call_trace_switch(&t->trace, &stack->calls, now);
 }

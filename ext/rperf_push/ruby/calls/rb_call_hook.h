@@ -47,10 +47,10 @@ typedef struct rb_rpp_tracing {
     rpp_call_trace trace;
     rb_rpp_seen_stack *running;
     const VALUE *ec; /* of the last event; NULL: the next one must look around */
-    VALUE tracer;    /* a thread that traces for somebody outside: its calls do not count; Qfalse: none */
+    VALUE tracer;    /* a thread that traces for a peer: its calls do not count; Qfalse: none */
     const VALUE *tracer_ec;
     bool with_cpu, with_objects, by_ticks;
-    bool is_right, is_wrong; /* the VM's memory is as it should be, or not; neither: nobody has looked yet */
+    bool is_right, is_wrong; /* the VM's memory is as it should be, or not; neither: not checked yet */
     bool is_method_verified;
     rb_event_flag_t events;
     rpp_call_methods *methods;
@@ -61,7 +61,7 @@ typedef struct rb_rpp_tracing {
     rpp_hash_index stacks_by_ec;
     uint64_t began_ns, began_ticks, began_realtime_ns, traced_ns, traced_ticks;
     uint64_t unseen_stacks;
-    rpp_call_changes *changes; /* NULL: nobody looks on */
+    rpp_call_changes *changes; /* NULL: there are no updates */
     uint32_t told_nodes, told_roots;
     uint32_t root_count;
     rb_rpp_call_root roots[RPP_CALL_ROOTS_MAX];

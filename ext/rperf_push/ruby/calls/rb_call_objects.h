@@ -19,7 +19,7 @@
 
 #include "core/calls/call_objects.h"
 
-/* What the tracing wants: where an object that is created now belongs. False: to nobody. */
+/* What the tracing wants: where an object that is created now belongs. False: nowhere. */
 typedef bool (*rb_rpp_call_objects_place)(rb_trace_arg_t *event, uint32_t *node);
 
 void rb_rpp_call_objects_go(rpp_call_objects *objects, rb_rpp_call_objects_place place);

@@ -1,4 +1,4 @@
-/* rb_call_updates.h - what calls do while they are traced, for somebody who looks on: again and again what is new
+/* rb_call_updates.h - what calls do while they are traced, for a viewer: again and again what is new
  * (core/calls).
  *
  * Operation

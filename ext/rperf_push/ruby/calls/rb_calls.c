@@ -99,7 +99,7 @@ static void halt(tracing *t)
     current_object = Qnil;
 }
 
-/* Returns a tracing that does not trace yet: an interrupt may come as this returns, and nobody could stop it then. */
+/* Returns a tracing that does not trace yet: an interrupt may come as this returns, and then nothing would stop it. */
 static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE with_objects, VALUE with_c,
                               VALUE with_blocks)
 {
@@ -118,7 +118,7 @@ static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE
     return object;
 }
 
-/* The calls of this thread do not count: it traces for somebody outside. Before the first resume. */
+/* The calls of this thread do not count: it traces for a peer. Before the first resume. */
 static VALUE native_calls_by(VALUE self, VALUE object, VALUE thread)
 {
     rb_rpp_tracing_of(object)->tracer = thread;
@@ -184,7 +184,7 @@ static VALUE native_calls_facts(VALUE self, VALUE object)
     return facts;
 }
 
-/* The tree has all of them, in nanoseconds, also if somebody looked on. */
+/* The tree has all of them, in nanoseconds, also with updates. */
 static void end_times(tracing *t)
 {
     if (t->changes)
@@ -216,7 +216,7 @@ static VALUE native_nothing(VALUE self)
 
 /* --- life --- */
 
-/* Whoever traced in the parent has its result; here nothing keeps the tree. */
+/* The thread that traced in the parent has the result; here nothing keeps the tree. */
 static void forget_after_fork(void)
 {
     rb_rpp_call_hook_forget_after_fork();

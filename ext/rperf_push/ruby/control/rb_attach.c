@@ -193,7 +193,7 @@ static void prepare_new(void)
     }
 }
 
-/* Once the peer has gone, nobody asks again. */
+/* Once the peer has gone, no request follows. */
 static void job(void *unused)
 {
     if (!rb_rpp_in_main_ractor()) {

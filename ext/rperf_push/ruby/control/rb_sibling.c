@@ -22,7 +22,7 @@
 #define IDLE_PATIENCE_NS  (300 * RPP_NS_PER_MS)
 
 /* The server makes a free one WANTED; the job borrows the session (ENDING) and ends its window (ENDED); the server
- * sends it. Whoever sees that the peer has gone frees it. */
+ * sends it. The first of the two that sees that the peer has gone frees it. */
 enum { FREE, WANTED, ENDING, ENDED, REFUSED, ANSWERED };
 
 typedef struct sibling {
@@ -42,7 +42,7 @@ static sibling siblings[RPP_CONTROL_PEERS_MAX];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* under lock */
-static char offered_to[RB_RPP_CLUSTER_MAX_BYTES]; /* empty: nobody */
+static char offered_to[RB_RPP_CLUSTER_MAX_BYTES]; /* empty: to no cluster */
 static rb_rpp_lent offered;                       /* borrowed for as long as it is offered */
 
 void rb_rpp_sibling_cluster(char cluster[RB_RPP_CLUSTER_MAX_BYTES])
@@ -114,7 +114,7 @@ static bool any_waits(void)
     return false;
 }
 
-/* Once the peer has gone, nobody asks again. */
+/* Once the peer has gone, no request follows. */
 static void job(void *unused)
 {
     if (!rb_rpp_in_main_ractor()) {
@@ -262,7 +262,7 @@ void rb_rpp_sibling_close(void *stream)
 
 /* --- the session --- */
 
-/* nil: to nobody, as it ends. */
+/* nil: to no cluster, as the session ends. */
 static VALUE native_offer(VALUE self, VALUE number, VALUE cluster)
 {
     const char *text = NIL_P(cluster) ? "" : StringValueCStr(cluster);

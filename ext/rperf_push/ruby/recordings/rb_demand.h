@@ -6,7 +6,7 @@
  * continue only the program's own session.
  *
  * Threads    let_go, lend_too, return: any. All others: under the GVL.
- * Ownership  a session owns its recorder. Its last user frees it: the collector, a call, a block, or somebody to whom
+ * Ownership  a session owns its recorder. Its last user frees it: the collector, a call, a block, or a viewer to whom
  *            it is lent.
  */
 #ifndef RB_DEMAND_H
@@ -60,7 +60,7 @@ void rb_rpp_demand_prepare(const rb_rpp_terms *terms);
 /* Runs no Ruby code. The caller calls let_go, whether it has begun or not. */
 void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet);
 void rb_rpp_demand_let_go(rb_rpp_demand *s);
-/* Detaches the session. Nobody wants its result, so a finisher waits for the collector. */
+/* Detaches the session. Its result is not wanted, so a finisher waits for the collector. */
 void rb_rpp_demand_end(rb_rpp_demand *s);
 /* The same, if no other thread is ending the session or has ended it. */
 void rb_rpp_demand_give_up(rb_rpp_demand *s);

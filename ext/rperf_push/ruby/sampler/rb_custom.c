@@ -32,7 +32,7 @@ static rpp_status declare(VALUE name, VALUE unit, uint8_t *id)
     return status;
 }
 
-/* A name that nobody has declared counts from its first use on. */
+/* A name that was not declared counts from its first use on. */
 static rpp_status find(VALUE name, uint8_t *id)
 {
     bool is_text = RB_TYPE_P(name, T_STRING);

@@ -48,7 +48,7 @@ typedef struct rb_rpp_listener {
     void (*on_gc)(rb_rpp_thread *thread, rb_event_flag_t event, bool marks);
 } rb_rpp_listener;
 
-/* NULL: nobody. The listener is static: an event may still reach it. Without one this costs a load. */
+/* NULL: none. The listener is static: an event may still reach it. Without one this costs a load. */
 void rb_rpp_hooks_tell(const rb_rpp_listener *listener);
 bool rb_rpp_hooks_tell_somebody(void);
 

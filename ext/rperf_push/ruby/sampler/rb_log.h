@@ -1,7 +1,7 @@
 /* rb_log.h - passes log lines of the core to Ruby's logger.
  *
  * The core logs from threads that must not call Ruby. With a logger given, lines wait in a small ring; a job at the
- * next safepoint starts a short-lived Ruby thread that hands them over, so that a slow logger holds up nobody.
+ * next safepoint starts a short-lived Ruby thread that hands them over, so that a slow logger holds up no thread.
  *
  * Threads    application threads with the GVL; the core's own log from any.
  * Ownership  the logger is kept from the GC until it is replaced.

@@ -48,8 +48,8 @@ static unsigned count_on(void)
     return count;
 }
 
-/* The job runs in another Ractor. Collectors ask again until their work is done; for a restart and a request nobody
- * asks again, so the job is triggered again. */
+/* The job runs in another Ractor. Collectors ask again until their work is done; for a restart and a request
+ * nothing asks again, so the job is triggered again. */
 static void leave_to_main_ractor(void)
 {
     RB_RPP_PROBE(job_begins, false);

@@ -31,7 +31,7 @@ void rb_rpp_timers_stop(void);
 bool rb_rpp_timers_are_lost(void);
 
 typedef enum rb_rpp_timers_fate {
-    RB_RPP_TIMERS_TAKEN_BACK, /* nobody handles it, for example after a worker has reset all: set all timers again */
+    RB_RPP_TIMERS_TAKEN_BACK, /* no handler is set, for example after a worker has reset all: set all timers again */
     RB_RPP_TIMERS_MOVED,      /* the program handles it, and another one is used: stop all timers and start them */
     RB_RPP_TIMERS_GIVEN_UP,   /* the program handles all: stop all timers */
 } rb_rpp_timers_fate;

@@ -11,7 +11,7 @@
 
 typedef enum rb_rpp_request {
     RB_RPP_REQUEST_LOG, /* lines for Ruby's logger */
-    RB_RPP_REQUEST_END, /* of sessions that nobody wants any more */
+    RB_RPP_REQUEST_END, /* of sessions whose results are not wanted any more */
     RB_RPP_REQUESTS
 } rb_rpp_request;
 
