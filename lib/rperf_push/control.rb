@@ -5,7 +5,7 @@ require_relative "."
 # (see RperfPush::Control)
 module RperfPush
   # `require "rperf_push/control"` lets `rperf-push ps`, `stacks`, `top`, `live` and `attach` into this process, whether or not it is
-  # profiled otherwise. Forked children listen, too. It costs a C thread that sleeps until somebody connects.
+  # profiled otherwise. Forked children listen, too. It costs a C thread that sleeps until a peer connects.
   #
   # RPERF_PUSH_CONTROL_SOCKET says where: auto (the default), an absolute path, or false.
   module Control

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # Stacks with known frames, to verify that the C code reads this Ruby's stacks correctly (ext/rperf_push/rb_walk.h): methods
+  # Stacks with known frames, to verify that the C code reads this Ruby's stacks correctly (ext/rperf_push/ruby/frames/rb_walk.h): methods
   # of its own objects, below blocks, lambdas, procs that became methods, class bodies, evals and fibers.
   module PlantedStack
     # One object of the stack; its method calls the next one.

@@ -8,7 +8,7 @@ module RperfPush
     RUNS = 20 # of each program in a try: the first ones touch new memory
     CALLS = 200
     NODES = 100_000 # each frame that is open on any thread takes one, too
-    KINDS = %i[other ruby c block].freeze # as in ext/rperf_push/rb_call_frames.h
+    KINDS = %i[other ruby c block].freeze # as in ext/rperf_push/ruby/calls/rb_call_frames.h
 
     @known = {}
 

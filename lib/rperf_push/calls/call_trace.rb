@@ -21,7 +21,7 @@ module RperfPush
     MODES = %i[wall cpu alloc].freeze
     MAX_NODES = 500_000
     NODES = (1..(1 << 26))
-    # Chains of our own below the caller of {RperfPush.trace}, which nobody sees: trace, run, start, resume, calls_resume.
+    # Chains of our own below the caller of {RperfPush.trace}, which no tree shows: trace, run, start, resume, calls_resume.
     OWN_NODES = 5
 
     # @param block [Proc] is given the trace
@@ -56,12 +56,12 @@ module RperfPush
       @arguments = [room_for(max_nodes), @modes.include?(:cpu), @modes.include?(:alloc), c_methods, blocks]
     end
 
-    # What a call costs, measured the first time. Whoever starts in a TracePoint's block asks before: there the VM tells of no call.
+    # What a call costs, measured the first time. A caller that starts in a TracePoint's block asks before: there the VM tells of no call.
     #
     # @return [Array] as of {CallCosts}
     def costs = CallCosts.of(*@arguments.drop(1))
 
-    # @param outside [Boolean] it is for somebody outside: the calls of this thread do not count
+    # @param outside [Boolean] it is for a peer of the control socket: the calls of this thread do not count
     # @param looks_on [Boolean] who looks on while it runs: {#update}
     # @return [void]
     def start(outside: false, looks_on: false)
@@ -72,7 +72,7 @@ module RperfPush
       raise "calls are traced already" unless resume
     end
 
-    # From now on nothing is counted, and nobody's time passes.
+    # From now on nothing is counted, and no call's time passes.
     #
     # @return [Boolean] false if it was paused already, or did not start
     def pause = @native ? Native.calls_pause(@native) : false

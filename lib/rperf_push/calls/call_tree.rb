@@ -326,7 +326,7 @@ module RperfPush
 
     def objects_by_node = @objects_by_node ||= CallObjects.by_node(@columns)
 
-    # Names instead of threads: they may have ended, and nobody wants to keep them.
+    # Names instead of threads: they may have ended, and a tree must not keep them.
     def roots
       @roots ||= @facts[:roots].map { |thread, fibers| [thread.is_a?(Thread) ? CallTree.name_of(thread) : thread, fibers] }
     end

@@ -5,7 +5,7 @@ require_relative "call_tree"
 require_relative "../base/json_text"
 
 module RperfPush
-  # What calls do while they are traced, for somebody who looks on: again and again what is new. It runs in a program that is not ours,
+  # What calls do while they are traced, for a viewer: again and again what is new. It runs in a program that is not ours,
   # so it makes objects of new methods and threads only; all else is text that C writes.
   class CallUpdates
     # @param native [Native::Tracing] which has not begun

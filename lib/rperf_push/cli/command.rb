@@ -2,7 +2,7 @@
 
 module RperfPush
   module CLI
-    # A command that was started, until it ends: whoever sends a signal means the command.
+    # A command that was started, until it ends: a signal to us is meant for the command.
     module Command
       FORWARDED = %w[TERM HUP USR1 USR2].freeze
       WAITED_OUT = %w[INT QUIT].freeze # a terminal also sends them to the command

@@ -5,7 +5,7 @@ require "socket"
 
 module RperfPush
   module CLI
-    # Serves a Rack application to one's own browser: GET only, one request a connection, below a token that nobody guesses.
+    # Serves a Rack application to one's own browser: GET only, one request a connection, below a token that cannot be guessed.
     #
     # One thread accepts and reads. A connection gets a thread of its own when it has shown the token. Until then it has a deadline,
     # and if there are too many, the oldest goes.
@@ -83,7 +83,7 @@ module RperfPush
         nil # it has gone before it was accepted
       end
 
-      # A browser sends its head at once. So whoever waited longest is none.
+      # A browser sends its head at once. So the connection that has waited longest is not from one.
       def make_room
         @served.select!(&:alive?)
         send_away(@visitors.first) if @visitors.any? && @visitors.size + @served.size >= CONNECTIONS_MAX
@@ -116,7 +116,7 @@ module RperfPush
         visitor.socket.close # the system gave none
       end
 
-      # Nobody waits for whoever has no token.
+      # No request waits for one without a token.
       def dismiss(visitor, answer)
         visitor.socket.write_nonblock(parts_of(*answer).join, exception: false)
         send_away(visitor)

@@ -11,7 +11,7 @@ module RperfPush
     class Showing
       PORTS = (0..65_535)
 
-      # Whether a command that may print opens the page: somebody sits there, or says where to serve it, and asked for no text.
+      # Whether a command that may print opens the page: a user sits there, or says where to serve it, and asked for no text.
       def self.wanted?(options)
         Options::TEXTS.none? { |key| options[key] } && !(options[:port] || options[:host] || Browser.command).nil?
       end

@@ -3,7 +3,7 @@
 require_relative "../calls/call_trace"
 
 module RperfPush
-  # Traces this process for someone outside. ext/rperf_push/rb_call_attach.c calls it, in a thread of its own.
+  # Traces this process for a peer. ext/rperf_push/ruby/calls/rb_call_attach.c calls it, in a thread of its own.
   class CallAttachment
     THREAD_NAME = "rperf-push trace"
 

@@ -44,7 +44,7 @@ module RperfPush
       @path = path
     end
 
-    # @return [Integer, nil] nil when nobody answers
+    # @return [Integer, nil] nil when no process answers
     def pid = about&.fetch("pid")
 
     # @return [Hash, nil] what the process says of itself; nil when there is none, or one that is not to be believed

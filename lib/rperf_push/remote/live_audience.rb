@@ -3,7 +3,7 @@
 module RperfPush
   # Whether a page is open. Each says so again and again, and that it goes; one that a browser ends without a word falls silent.
   class LiveAudience
-    SILENCE = 90 # seconds: a browser lets a page that nobody sees speak once a minute
+    SILENCE = 90 # seconds: a browser lets a hidden page speak once a minute
     OTHERS = 5 # seconds, until another page would have spoken
 
     # @return [void]

@@ -11,7 +11,7 @@ require_relative "../data/named_sources"
 
 module RperfPush
   # What running processes do, for pages that ask again and again. Each process records for us; its windows, each with what is new since the
-  # one before, wait here for some time. A page that is slow or gone grows nothing and holds up nobody: it is told how many it has missed.
+  # one before, wait here for some time. A page that is slow or gone grows nothing and holds up none: it is told how many it has missed.
   class LiveFeed
     SECONDS_KEPT = 60
     BYTES_KEPT = 32 * 1024 * 1024

@@ -4,7 +4,7 @@ require_relative "control_client"
 require_relative "live_calls"
 
 module RperfPush
-  # The calls of one process, which is traced while a page is open: it runs at its own speed while nobody looks.
+  # The calls of one process, which is traced while a page is open: it runs at its own speed while no page is open.
   class LiveTrace
     TURN = 0.2 # seconds, between two looks at who looks
     REST = 1 # second, in which a process ends its tracing before it is asked again

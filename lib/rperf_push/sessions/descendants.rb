@@ -11,7 +11,7 @@ module RperfPush
   # by a `start` or `stop` of its own, or when the folder or the process that has begun the session is gone.
   class Descendants < Inheritance
     class << self
-      # In a program that was started. The process that has begun the session may have become this one, by exec: nobody waits for that
+      # In a program that was started. The process that has begun the session may have become this one, by exec: no process waits for that
       # session.
       def carry_on
         offer = Injection::Offer.found

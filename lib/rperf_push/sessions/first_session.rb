@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # The time from which on something is sampled in this process. Until then, integrations that nobody has asked for leave the program as
+  # The time from which on something is sampled in this process. Until then, integrations that were not asked for leave the program as
   # it is: in a development server that is not profiled, no backtrace has a frame of ours.
   module FirstSession
     @waiting = []

@@ -9,7 +9,7 @@ module RperfPush
   # A session on demand and the forked children that carry it on: what they have recorded when they end lies in a folder until the
   # parent's {RperfPush.stop} adds it. The folder is made at the first fork. {Descendants} are all children.
   #
-  # A child that ends by `exit!` or a signal leaves nothing, and what comes after the parent's stop is nobody's.
+  # A child that ends by `exit!` or a signal leaves nothing, and what comes after the parent's stop is in no result.
   class Inheritance
     KINDS = [:fork, true, false].freeze
 

@@ -12,7 +12,7 @@ module RperfPush
 
     module_function
 
-    # What a session whose root was killed has left is nobody's: the next program of its processes finds nothing of it.
+    # What a session whose root was killed has left belongs to no session: the next program of its processes finds nothing of it.
     def join
       return leave if abandoned?(setting("DIR"))
 
@@ -105,7 +105,7 @@ module RperfPush
               .merge(mode: Array(recorded[:mode]), **(values.any? ? { values: } : {}))
     end
 
-    # For a process that lives on when nobody is there any more to read what it records: what it starts from now on knows nothing
+    # For a process that lives on when no process is there any more to read what it records: what it starts from now on knows nothing
     # of the session.
     def ended = (leave if @directory && abandoned?(@directory))
 

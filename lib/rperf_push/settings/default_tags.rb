@@ -4,7 +4,7 @@ require_relative "git"
 require_relative "../base/json_text"
 
 module RperfPush
-  # Tags below those that somebody chose, by a block or by the environment.
+  # Tags below those of the block and of the environment.
   class DefaultTags
     # No repository is read: the application may run from anywhere. What is no commit or address keeps nothing from starting.
     #

@@ -6,7 +6,7 @@ require "zlib"
 
 module RperfPush
   # The page that shows profiles: built from page/ in the checkout, carried in the packaged gem. It decodes files itself, so that
-  # whoever serves it, or puts it into one file, only hands their bytes on.
+  # what serves it, or puts it into one file, only hands their bytes on.
   module Page
     class Missing < StandardError; end
 
@@ -46,7 +46,7 @@ module RperfPush
       { title:, files:, state:, source:, live:, max_bytes:, takes: }.compact
     end
 
-    # All in one file, which asks nobody for anything. Data is Base64: nothing in it can be read as HTML.
+    # All in one file, which asks no server for anything. Data is Base64: nothing in it can be read as HTML.
     #
     # @return [String]
     def as_one_file(title, entries, state: nil, max_bytes: nil)
