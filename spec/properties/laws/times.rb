@@ -7,6 +7,7 @@ module Properties
       EXACT = 0.01 # of a sum of clocks, and two periods a thread
       END_NS = 30_000_000 # what a process may burn after its last look at its clock
       BURST = 4 # periods: engine signal draws in bursts of as many (tick_thinning.h), and ticks of engine safepoint may come late
+      STRAY = BURST + 1 # periods that may stand on the other side of a label's block
       REST = 10 # periods that small windows keep for later ones (core/profile/shares.h): there are none if the process ends before
       OWN_NS = 20_000_000 # CPU time of threads that are not Ruby's, of a session in the middle
 
@@ -136,16 +137,17 @@ module Properties
 
       # --- labels
 
-      # Between the label's block and the act's method a thread may wait for a core.
+      # Between the label's block and the act's method a thread may wait for a core, and one burst may fall there.
       def labels_elsewhere
         seen.samples.select(&:act_label).reject { |sample| sample.acts.include?([sample.act_label.to_i]) }.group_by(&:act_label).filter_map do |label, samples|
           delay = @lives.all.filter_map { |life| life[:delay] if life[:acts].any? { |number, *| number == label.to_i } }.first.to_i
           cpu, wall = samples.sum(&:cpu), samples.sum(&:wall)
-          "the label of act #{label} is on #{ms([cpu, wall].max)} of other methods" if cpu > 2 * period || wall > (2 * period) + delay
+          "the label of act #{label} is on #{ms([cpu, wall].max)} of other methods" if [cpu, wall - delay].max > STRAY * period
         end
       end
 
-      # A label can be set while something profiles. Some instructions of the act's method are outside of its block.
+      # A label can be set while something profiles. Some instructions of the act's method are outside of its block, and sessions of
+      # others may begin there.
       def labels_missing
         return [] unless @lives.whole?
 
@@ -153,7 +155,7 @@ module Properties
           next unless @lives.act(number).labelled
 
           time = seen.sum(:cpu) { |sample| sample.acts.include?([number]) && sample.act_label.nil? }
-          "#{ms(time)} of act #{number} are without its label" if time > 3 * period
+          "#{ms(time)} of act #{number} are without its label" if time > STRAY * period
         end
       end
     end
