@@ -148,7 +148,7 @@ RSpec.describe "profiling on demand" do
       end
       [Array.new(100) { spent.pop }.sum, with(data, "Object#burn") + with(data, "[unknown]")]
     RUBY
-    expect(seen).to be_within(truth * 0.1).of(truth)
+    expect(seen).to be_within(truth * 0.2).of(truth) # some fifty draws, in bursts of four: one deviation is 4 %
   end
 
   it "runs as many sessions side by side as there are places, each with its own frequency, windows and end", :measures do
