@@ -48,9 +48,11 @@ module Properties
     ENOUGH_NS = 300_000_000 # CPU time of a program that comes to safepoints for long enough to be found from outside
     private_constant :ENOUGH_NS
 
-    # Of no profile at all the other laws could say nothing. A process that tells nobody of its end takes the only window with it.
+    # Of no profile at all the other laws could say nothing. A process that ends before its first window is over may
+    # take it along: then the command says that it has gone.
     def nothing_taken
       root = @outcome.truth.select { |fact| fact[:thread] && fact[:part] == @plan.root.number }
+      return [] if @outcome.said.include?("the process has gone")
       return [] unless @way.outside && Lives::SILENT.none?(@plan.root.ending) && root.sum { |life| life[:cpu] } > ENOUGH_NS
 
       @outcome.takes.last.datas.empty? ? ["#{@way.outside} has recorded nothing"] : []

@@ -50,7 +50,7 @@ module Properties
     end
 
     def run(arguments)
-      [$stdout, $stderr].each { |io| io.reopen("#{@folder}/outside.log", "a") }
+      [$stdout, $stderr].each { |io| io.reopen("#{@folder}/outside.log", "a").sync = true }
       ENV["RPERF_PUSH_CONTROL_SOCKET"] = @socket
       exit!(RperfPush::CLI.run(arguments))
     end

@@ -12,8 +12,8 @@ module Properties
   # nanoseconds since the epoch; nil: all of the program's.
   Take = Data.define(:source, :modes, :reach, :span, :datas)
 
-  # What a run of a program left. `stored` is what a server has accepted.
-  Outcome = Data.define(:status, :out, :err, :truth, :takes, :stored, :left) do
+  # What a run of a program left. `said` is what somebody outside printed, `stored` what a server has accepted.
+  Outcome = Data.define(:status, :out, :err, :said, :truth, :takes, :stored, :left) do
     # @return [Array<Integer, nil>] how it ended
     def ending = [status.exitstatus, status.termsig]
     # @return [Hash, nil] the first fact of that name
@@ -43,7 +43,7 @@ module Properties
       changing = server && misbehave(server, way, plan.seed)
       status = spawn_and_wait(plan, way, environment(plan, way, server))
       changing&.join
-      Outcome.new(status:, out: read("out"), err: read("err"), truth: truth, takes: takes(way, server), stored: server&.accepted || [], left: left)
+      Outcome.new(status:, out: read("out"), err: read("err"), said: (read("outside.log") if File.file?(path("outside.log"))).to_s, truth: truth, takes: takes(way, server), stored: server&.accepted || [], left: left)
     ensure
       server&.stop
     end
