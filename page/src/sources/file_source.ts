@@ -44,7 +44,7 @@ export class FileSource implements Source {
   }
 }
 
-/** Files that somebody dropped on the page, or chose. */
+/** Files that were dropped on the page, or chosen. */
 export function droppedSource(files: File[]): Source {
   const manifest = { title: files.map((file) => file.name).join(", "), files: files.map((file) => ({ name: file.name })) };
   return new FileSource(manifest, async (_, index) => new Uint8Array(await files[index].arrayBuffer()));

@@ -38,7 +38,7 @@ export interface Source {
   live?: Live;
   trees?: Trees; // of a large profile: who makes its call trees
   start(listener: Listener): Promise<void>;
-  /** Nobody listens any more. */
+  /** The listener wants no more. */
   stop(): void;
   /** The lines of a source file; null where it is not at hand. */
   lines(path: string): Promise<string[] | null>;
@@ -47,7 +47,7 @@ export interface Source {
 /** What one can do with a source that grows, and what it knows of its processes. */
 export interface Live {
   readonly processes: LiveProcess[];
-  readonly lost: number; // windows that came and went while nobody asked
+  readonly lost: number; // windows that came and went between two questions
   readonly isTrace: boolean; // positions are where threads are, else where each was for the most of its last update
   paused: boolean;
   clear(): void;

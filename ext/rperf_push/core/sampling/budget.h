@@ -4,10 +4,10 @@
  * It reads the overhead counter now and then. Above the limit, the period grows at once by the excess ratio. Below the
  * limit, the period returns towards the nominal one, a quarter of the way at a time, so that it does not oscillate.
  *
- * The period does not change what hooks cost. If hooks alone exceed the limit for RPP_BUDGET_TELL_LOOKS looks on end, a
- * line of the log says so, once.
+ * The period does not change what hooks cost. If they alone exceed the limit for RPP_BUDGET_EXCEEDED_LOOKS looks on
+ * end, the caller says so.
  *
- * Threads    one at a time.
+ * Threads    one at a time; the functions are pure.
  * Ownership  the caller owns the budget.
  */
 #ifndef RPP_BUDGET_H
@@ -27,17 +27,20 @@ typedef struct rpp_budget {
     uint64_t looked_at_ns;
     rpp_overhead then;
     double share;            /* overhead as last measured, of one core */
+    double hooks_share;      /* of it, hooks */
     unsigned hooks_exceeded; /* looks on end */
 } rpp_budget;
 
-#define RPP_BUDGET_LOOK_NS       UINT64_C(500000000)
+#define RPP_BUDGET_LOOK_NS        UINT64_C(500000000)
 /* The period never gets longer, even if captures cost more than the limit. */
-#define RPP_BUDGET_MAX_PERIOD_NS UINT64_C(2000000000)
-#define RPP_BUDGET_TELL_LOOKS    20u
+#define RPP_BUDGET_MAX_PERIOD_NS  UINT64_C(2000000000)
+#define RPP_BUDGET_EXCEEDED_LOOKS 20u
 
 void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_ns, uint64_t now_ns,
                      rpp_overhead overhead);
-/* The period to use from now on. It measures at most every RPP_BUDGET_LOOK_NS. */
+/* The period to use from now on. It measures at most every RPP_BUDGET_LOOK_NS, and not before the budget has begun. */
 uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead);
+/* True if hooks alone have exceeded the limit for long. */
+bool rpp_budget_is_exceeded_by_hooks(const rpp_budget *budget);
 
 #endif

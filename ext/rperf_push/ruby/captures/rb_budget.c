@@ -5,12 +5,14 @@
 #include <stdatomic.h>
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/stats.h"
 #include "core/sampling/budget.h"
 #include "threads/rb_outlets.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* collectors keep the budget, and sessions begin it */
 static rpp_budget budget;
+static bool told; /* under lock: that hooks exceed it, once in a process */
 
 static void use_period(uint64_t ns)
 {
@@ -39,7 +41,16 @@ void rb_rpp_budget_keep(void)
     uint64_t before = budget.period_ns;
     uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), overhead());
     if (period != before) use_period(period);
+    bool tells = !told && rpp_budget_is_exceeded_by_hooks(&budget);
+    told |= tells;
+    double hooks = budget.hooks_share, limit = budget.limit;
     pthread_mutex_unlock(&lock);
+    if (!tells) return;
+    /* Without the lock: standard error may block, and a thread with the GVL may want it. */
+    rpp_log(RPP_LOG_WARN,
+            "threads change so often that following them takes %.1f %% of a core, more than overhead_limit (%.1f %%); "
+            "only captures are kept below it; RperfPush.stats[:overhead_hooks_ns] has the time",
+            hooks * 100, limit * 100);
 }
 
 double rb_rpp_budget_share(void)
@@ -53,4 +64,5 @@ double rb_rpp_budget_share(void)
 void rb_rpp_budget_forget_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+    told = false;
 }

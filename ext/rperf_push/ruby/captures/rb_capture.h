@@ -17,7 +17,7 @@
 #include "threads/rb_threads.h"
 
 typedef struct rb_rpp_capture_options {
-    _Atomic bool sampling; /* an outlet is on; else ledgers do not advance */
+    _Atomic bool sampling; /* an outlet is on; while none is, ledgers do not advance */
     bool lines;
     uint64_t began_ns; /* start of sampling */
     uint64_t cut_ns;   /* older time is in no open window, or not for all outlets */

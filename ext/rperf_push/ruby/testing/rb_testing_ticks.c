@@ -24,7 +24,7 @@ static struct {
 static bool taking;
 static uint64_t taking_since_ns;
 
-/* The first of those that are owed at a time counts. */
+/* Of several ticks that a thread owes at a time, the first counts. */
 static void tick_owed(const struct rb_rpp_thread *t)
 {
     if (owed.who == t) return;
