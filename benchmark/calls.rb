@@ -111,7 +111,7 @@ module Calls
     orders, done = Queue.new, Queue.new
     Thread.new do
       trace = RperfPush::CallTrace.new(c_methods: false, max_nodes: 200_000)
-      trace.start(outside: true, looks_on: true)
+      trace.start(outside: true, follows: true)
       while (what = orders.pop)
         parts = []
         begin

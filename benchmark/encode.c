@@ -114,7 +114,7 @@ static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frame
         must(rpp_profile_add(profile, &sample, up), "a sample");
         rpp_label_set_release(sample.labels);
     }
-    rpp_profile_seal(profile, rpp_realtime_ns(), 10 * RPP_NS_PER_S);
+    rpp_profile_close(profile, rpp_realtime_ns(), 10 * RPP_NS_PER_S);
     rpp_free(down);
     rpp_free(up);
     return profile;
@@ -169,7 +169,7 @@ static void report_export(const char *what, rpp_profile *profile, const rpp_fram
     long before = status_kib("VmRSS:");
     rpp_exporter_export(exporter, profile);
     printf("%-17s %.1f ms CPU, %" PRIu64 " payloads, %" PRIu64 " bytes (%" PRIu64 " raw), %ld KiB more than before\n",
-           what, (double)rpp_stats_get(RPP_STAT_encode_cpu_ns) / 1e6, rpp_stats_get(RPP_STAT_payloads_sealed),
+           what, (double)rpp_stats_get(RPP_STAT_encode_cpu_ns) / 1e6, rpp_stats_get(RPP_STAT_payloads_created),
            rpp_stats_get(RPP_STAT_bytes_compressed), rpp_stats_get(RPP_STAT_bytes_encoded),
            status_kib("VmHWM:") - before);
     rpp_exporter_free(exporter);

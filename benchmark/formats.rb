@@ -9,7 +9,7 @@ require "tmpdir"
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "rperf_push"
 require "rperf_push/cli"
-require "rperf_push/cli/report"
+require "rperf_push/cli/commands/report"
 
 module FormatsBenchmark
   RANDOM = Random.new(1)
@@ -43,7 +43,7 @@ module FormatsBenchmark
       RperfPush.save(large = "#{folder}/large.pb.gz", data(150_000, 150))
       out = "#{folder}/out.txt"
       best(format("report --top of a pprof of %d MB", File.size(large) / 1_000_000)) do
-        RperfPush::CLI::Report.new.run(["--top", "-o", out, large])
+        RperfPush::CLI::Commands::Report.new.run(["--top", "-o", out, large])
       end
     end
   end

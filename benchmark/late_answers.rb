@@ -68,7 +68,7 @@ PROGRAM = <<~'RUBY'
       most = [most, RperfPush.stats[:queue_payloads]].max
     end
     RperfPush.shutdown
-    counts = %i[payloads_sealed payloads_delivered payloads_unconfirmed payloads_dropped_shutdown].map { |name| RperfPush.stats[name] - before[name] }
+    counts = %i[payloads_created payloads_delivered payloads_unconfirmed payloads_dropped_shutdown].map { |name| RperfPush.stats[name] - before[name] }
     row << format("interval %s s: %d in the queue at most, %d of %d delivered, %d unconfirmed, %d dropped", interval, most, counts[1], counts[0], *counts.drop(2))
   end
   puts row.join("; ")

@@ -50,7 +50,7 @@ class Rotation < Benchmark
 
   def totals(results)
     stats = results["rperf-push"]&.last&.fetch(:stats)&.last or return []
-    encoded = stats.values_at(:windows_sealed, :samples_captured, :frames_known, :frames_dropped)
+    encoded = stats.values_at(:windows_closed, :samples_captured, :frames_known, :frames_dropped)
     [format("Of the last run: %d windows, %d captures, %d frames known and %d dropped.", *encoded)]
   end
 end

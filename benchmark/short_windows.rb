@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What a method burns in bursts, beside programs that spin, and how much of it windows of different lengths show. A kernel that ends time
-# slices between its ticks finds a thread by few of them where cores are scarce, so engine signal has few draws.
+# slices between its ticks finds a thread by few of them where cores are scarce, so engine signal has few samples.
 #
 #   bin/with-ruby 3.4 ruby benchmark/short_windows.rb
 #   bin/with-ruby 3.4 ruby benchmark/short_windows.rb --spinners 0,5 --intervals 100,1000 --rounds 3

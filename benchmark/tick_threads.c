@@ -1,10 +1,10 @@
-/* tick_threads.c - which quarter of a stint after a nap do ticks find, if a thread's own timer sends them, or another
+/* tick_threads.c - which quarter of a burst after a sleep do ticks find, if a thread's own timer sends them, or another
  * thread must wake up to see them? Linux only.
  *
  *   cc -O1 -D_GNU_SOURCE -pthread benchmark/tick_threads.c -o tmp/tick_threads && tmp/tick_threads
  *
- * A thread naps 2 to 6 ms and then works 4.8 ms, in four quarters. Beside it, as many threads as there are cores spin,
- * or nobody does. As root the row "alone" runs with real-time priority, so that other programs do not matter.
+ * A thread sleeps 2 to 6 ms and then works 4.8 ms, in four quarters. Beside it, as many threads as there are cores
+ * spin, or nobody does. As root the row "alone" runs with real-time priority, so that other programs do not matter.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -132,7 +132,7 @@ static uint64_t turns_a_quarter(void)
     return turns;
 }
 
-static void do_stints(uint64_t turns, counts *sums)
+static void do_bursts(uint64_t turns, counts *sums)
 {
     uint64_t end = ns_of(CLOCK_MONOTONIC) + ROUND_NS;
     while (ns_of(CLOCK_MONOTONIC) < end) {
@@ -157,7 +157,7 @@ static void measure(source from, int spinners, uint64_t turns, counts *sums)
         make_timer();
     else
         pthread_create(&ticker, NULL, from == WALL_CLOCK ? tick_by_wall_clock : tick_when_told, NULL);
-    do_stints(turns, sums);
+    do_bursts(turns, sums);
     stop = true;
     if (from == TIMER_SIGNALS_SELF)
         timer_delete(timer);

@@ -21,7 +21,7 @@ require_relative "rperf_push/data/formats/pprof"
 require_relative "rperf_push/data/formats/text"
 require_relative "rperf_push/data/merge"
 require_relative "rperf_push/sessions/on_demand"
-require_relative "rperf_push/base/planted_stack"
+require_relative "rperf_push/base/walk_check"
 require_relative "rperf_push/integrations/rails_watch"
 require_relative "rperf_push/sessions/replacement"
 require_relative "rperf_push/data/report"
@@ -47,7 +47,7 @@ module RperfPush
   class << self
     # Starts profiling, or replaces the running configuration. Forked children inherit the settings.
     #
-    # A mistake raises nothing: it becomes one line in the log, nothing is started, and the previous session continues.
+    # An error raises nothing: it becomes one line in the log, nothing is started, and the previous session continues.
     # Exceptions of the block itself are passed on. So is an interrupt of the call while it waits for the end of the previous
     # session; then no session runs.
     #
@@ -55,19 +55,19 @@ module RperfPush
     # @return [Boolean] true if the configuration is valid (it then runs, unless `enabled` is false)
     def configure(&block)
       configuration = configuration_from(&block)
-      mistakes = apply(configuration)
-      configuration.log(:error, "not started: #{mistakes.join("; ")}") if mistakes.any?
-      mistakes.empty?
+      errors = apply(configuration)
+      configuration.log(:error, "not started: #{errors.join("; ")}") if errors.any?
+      errors.empty?
     end
 
-    # The same as {configure}, but it raises an error if there are mistakes.
+    # The same as {configure}, but it raises an error if there are errors.
     #
     # @yieldparam config [Configuration]
     # @return [true]
-    # @raise [ConfigurationError] with one line for each mistake
+    # @raise [ConfigurationError] with one line for each error
     def configure!(&block)
-      mistakes = apply(configuration_from(&block))
-      raise ConfigurationError, mistakes if mistakes.any?
+      errors = apply(configuration_from(&block))
+      raise ConfigurationError, errors if errors.any?
 
       true
     end
@@ -180,7 +180,7 @@ module RperfPush
     # @raise [ArgumentError]
     def start(frequency: 1000, mode: :cpu, lines: false, aggregate: true, defer: false, engine: :auto, signal: nil, output: nil,
               format: nil, verbose: false, inherit: :fork, alloc_interval: nil, class_labels: false, &)
-      engine = Terms.engine_of(signal) unless signal.nil?
+      engine = StartOptions.engine_of(signal) unless signal.nil?
       outcome = OnDemand::Outcome.new(output, format, verbose)
       OnDemand.start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:, inherit:, &)
     end
@@ -275,19 +275,19 @@ module RperfPush
       Configuration.new.tap { |configuration| yield configuration if block_given? }
     end
 
-    # @return [Array<String>] mistakes; when there are any, nothing was changed
+    # @return [Array<String>] errors; when there are any, nothing was changed
     def apply(configuration)
       environment = Environment.new(ENV)
       environment.misspelt.each { |line| configuration.log(:warn, line) }
       given, texts = configuration.over(environment.texts)
-      arguments = [given, texts, configuration.usable_logger, configuration.own_mistakes]
-      mistakes = Native.configure(*arguments)
-      return mistakes if mistakes.any?
+      arguments = [given, texts, configuration.usable_logger, configuration.own_errors]
+      errors = Native.configure(*arguments)
+      return errors if errors.any?
 
       FirstSession.begins if Native.running?
       Replacement.configured = arguments
       StartLine.new(configuration).say
-      mistakes
+      errors
     end
   end
 end

@@ -2,9 +2,9 @@
 
 require "rperf_push"
 require_relative "support/pyroscope_client"
-require_relative "support/pyroscope_double"
+require_relative "support/fake_pyroscope"
 
-# Counters decide sums, draws decide shares: the sum of a profile is what the VM has counted, to the object.
+# Counters decide totals, samples decide the distribution: the sum of a profile is what the VM has counted, to the object.
 RSpec.describe "Allocations" do
   # @return [Hash] what the program prints as JSON
   def run(code, env: {}, arguments: [])
@@ -96,14 +96,14 @@ RSpec.describe "Allocations" do
     expect(seen[:other]).to be < 1_000
   end
 
-  it "draws some at random, shares what was counted out over them, and leaves nothing switched on" do
+  it "samples some at random, shares what was counted out over them, and leaves nothing switched on" do
     seen = run(<<~RUBY)
       inner = nil
       before = counted
-      draws = -> { RperfPush.stats[:allocations_captured] }
+      samples = -> { RperfPush.stats[:allocations_captured] }
       data = RperfPush.start(mode: :alloc) do
         from = counted
-        until draws.() >= 600
+        until samples.() >= 600
           2_000.times do
             books(6)
             pages(2)
@@ -112,15 +112,15 @@ RSpec.describe "Allocations" do
         inner = counted - from
       end
       outer = counted - before
-      from = RperfPush.stats[:allocation_moments]
+      from = RperfPush.stats[:allocation_bursts]
       books(300_000)
       share = ->(name) { of_class(data, name).sum { _2 }.fdiv(rows(data).sum { _2 }) }
       print JSON.generate(inner:, outer:, sum: rows(data).sum { _2 }, books: share.("Book"), pages: share.("Page"), arrays: share.("Array"),
-                          draws: draws.(), later: RperfPush.stats[:allocation_moments] - from)
+                          samples: samples.(), later: RperfPush.stats[:allocation_bursts] - from)
     RUBY
     expect(seen[:sum]).to be_between(seen[:inner], seen[:outer])
     expect(seen[:later]).to eq(0)
-    error = ->(share) { 5 * Math.sqrt(share * (1 - share) / seen[:draws]) }
+    error = ->(share) { 5 * Math.sqrt(share * (1 - share) / seen[:samples]) }
     { books: 0.5, pages: 4 / 12r, arrays: 2 / 12r }.each { |name, share| expect(seen[name]).to be_within(error.(share)).of(share) }
   end
 
@@ -142,19 +142,19 @@ RSpec.describe "Allocations" do
           exit!(0)
         end
       end
-      drawn = RperfPush.start(mode: :alloc) do
+      sampled = RperfPush.start(mode: :alloc) do
         reached = Ractor.new { 50_000.times { Object.new } }
         reached.respond_to?(:value) ? reached.value : reached.take
         books(200_000)
       end
-      print JSON.generate(traced:, called:, child:, books: of_class(data, "Book").sum { _2 }, drawn: rows(drawn).sum { _2 })
+      print JSON.generate(traced:, called:, child:, books: of_class(data, "Book").sum { _2 }, sampled: rows(sampled).sum { _2 })
     RUBY
     expect(seen).to include(traced: be_positive, called: 20, child: "50")
     expect(seen[:books]).to be >= 21
-    expect(seen[:drawn]).to be >= 250_000
+    expect(seen[:sampled]).to be >= 250_000
   end
 
-  it "draws while ObjectSpace traces allocations, as memory_profiler does; neither ends the other" do
+  it "samples while ObjectSpace traces allocations, as memory_profiler does; neither ends the other" do
     seen = run(<<~RUBY)
       require "objspace"
       line = ->(object) { ObjectSpace.allocation_sourceline(object) }
@@ -212,8 +212,8 @@ RSpec.describe "Allocations" do
   end
 
   it "reaches Pyroscope under the ids that its pages know" do
-    double = PyroscopeDouble.new
-    env = { "RPERF_PUSH_SERVER_ADDRESS" => double.url, "RPERF_PUSH_APPLICATION_NAME" => "shop", "RPERF_PUSH_MODE" => "cpu,alloc",
+    fake_server = FakePyroscope.new
+    env = { "RPERF_PUSH_SERVER_ADDRESS" => fake_server.url, "RPERF_PUSH_APPLICATION_NAME" => "shop", "RPERF_PUSH_MODE" => "cpu,alloc",
             "RPERF_PUSH_CLASS_LABELS" => "true",
             "RPERF_PUSH_UPLOAD_INTERVAL" => "1800" }
     stats = run(<<~RUBY, env:)
@@ -224,7 +224,7 @@ RSpec.describe "Allocations" do
       RperfPush.shutdown
       print JSON.generate(RperfPush.stats)
     RUBY
-    client = PyroscopeClient.new(double.url)
+    client = PyroscopeClient.new(fake_server.url)
     objects, space = %w[memory:alloc_objects:count:space:bytes memory:alloc_space:bytes:space:bytes]
     expect(client.profile_types).to contain_exactly(PyroscopeClient::CPU, objects, space)
     expect([objects, space].map { |type| client.total(type, '{service_name="shop"}') })
@@ -232,8 +232,8 @@ RSpec.describe "Allocations" do
     expect(client.label_values("class")).to include("Book")
     expect(client.total(objects, '{class="Book"}')).to be > client.total(objects, '{service_name="shop"}') / 2
     expect(stats).to include(payloads_dropped_rejected: 0, encode_failures: 0)
-    expect(double.violations).to eq([])
+    expect(fake_server.violations).to eq([])
   ensure
-    double&.stop
+    fake_server&.stop
   end
 end

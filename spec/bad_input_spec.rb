@@ -109,7 +109,7 @@ RSpec.describe "A wrong configuration" do
     expect(said.(directory)).to match(["true", nil, be >= 4])
   end
 
-  it "raises from configure! with all mistakes at once" do
+  it "raises from configure! with all errors at once" do
     out, err, status = run_ruby(<<~'RUBY')
       begin
         RperfPush.configure! do |config|

@@ -16,7 +16,7 @@ RSpec.describe "Objects of traced calls" do
     # Fills the VM's caches, which are objects, too.
     def traced(...) = Array.new(3) { trace(...) }.last
     def one_by_one(list) = list.map { |one| [one.class_name, File.basename(one.path), one.line, one.objects] }
-    def sums(tree) = [tree.nodes.sum(&:allocations), tree.nodes.sum { |node| node.allocated.sum(&:objects) }, tree.untold_objects]
+    def sums(tree) = [tree.nodes.sum(&:allocations), tree.nodes.sum { |node| node.allocated.sum(&:objects) }, tree.unattributed_objects]
     def of(tree, label) = tree.find(label).first
   RUBY
 

@@ -51,7 +51,7 @@ RSpec.describe "Updates of a trace" do
 
       def watch
         @orders.pop
-        @trace.start(outside: true, looks_on: true)
+        @trace.start(outside: true, follows: true)
         look
         look until @orders.pop(timeout: 0.001)
         @trace.pause
@@ -173,8 +173,8 @@ RSpec.describe "Updates of a trace" do
   it "need a trace that has not begun, and names for what they tell" do
     native = RperfPush::Native.calls_new(100, false, false, true, false)
     expect { RperfPush::Native.calls_update(native, "{") }.to raise_error(RuntimeError, "nobody looks on")
-    RperfPush::Native.calls_look_on(native, [[0, 0]] * 4)
-    expect { RperfPush::Native.calls_look_on(native, [[0, 0]] * 4) }.to raise_error(RuntimeError, "it has begun already")
+    RperfPush::Native.calls_follow(native, [[0, 0]] * 4)
+    expect { RperfPush::Native.calls_follow(native, [[0, 0]] * 4) }.to raise_error(RuntimeError, "it has begun already")
     expect(RperfPush::Native.calls_update(native, "{")).to be_nil # (other) has no name
     expect { RperfPush::Native.calls_name(native, [7], 0) }.to raise_error(RangeError)
     RperfPush::Native.calls_name(native, [0], 0)

@@ -151,7 +151,7 @@ RSpec.describe "A profiled program" do
     end
   end
 
-  it "may have its memory profiled while some of its allocations are drawn: the sum stays exact, and nothing stays on" do
+  it "may have its memory profiled while some of its allocations are sampled: the sum stays exact, and nothing stays on" do
     out = run(<<~RUBY)
       #{memory_profiled}
       profile(mode: %i[cpu wall alloc])
@@ -162,9 +162,9 @@ RSpec.describe "A profiled program" do
       report = reporter.stop
       work
       RperfPush.shutdown
-      moments = RperfPush.stats[:allocation_moments]
+      bursts = RperfPush.stats[:allocation_bursts]
       create(300_000)
-      p theirs(report.retained_objects_by_class), tracepoints_on - idle, RperfPush.stats[:allocation_moments] - moments
+      p theirs(report.retained_objects_by_class), tracepoints_on - idle, RperfPush.stats[:allocation_bursts] - bursts
       puts theirs(report.allocated_objects_by_class)
     RUBY
     kept, left_on, later, created = out.split.map(&:to_i)

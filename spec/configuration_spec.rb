@@ -76,17 +76,17 @@ RSpec.describe RperfPush::Configuration do
   end
 end
 
-# What a mistake, a block and a logger do, without a profiler that would start and stop under the feet of other specs.
+# What an error, a block and a logger do, without a profiler that would start and stop under the feet of other specs.
 RSpec.describe RperfPush, "configuration" do
   before { allow(described_class::Native).to receive(:configure) { |given, texts, logger, known| answer(given, texts, logger, known) } }
 
-  let(:mistakes_of_core) { [] }
+  let(:errors_of_core) { [] }
   let(:calls) { [] }
   let(:logger) { instance_double("Logger", info: nil, warn: nil, error: nil) }
 
   def answer(given, texts, logger, known)
     calls << [given, texts, logger]
-    mistakes_of_core + (given.keys - described_class::Configuration::OPTIONS).map { |name| "unknown option \"#{name}\"" } + known
+    errors_of_core + (given.keys - described_class::Configuration::OPTIONS).map { |name| "unknown option \"#{name}\"" } + known
   end
 
   it "is true when the core takes it" do
@@ -95,20 +95,20 @@ RSpec.describe RperfPush, "configuration" do
     expect(calls.first.first).to eq("frequency" => 50)
   end
 
-  it "puts all mistakes into one line" do
-    mistakes_of_core.push("frequency must be an integer from 1 to 1000, got 0", "directory is missing")
+  it "puts all errors into one line" do
+    errors_of_core.push("frequency must be an integer from 1 to 1000, got 0", "directory is missing")
     line = "[rperf-push] not started: frequency must be an integer from 1 to 1000, got 0; directory is missing"
     expect(described_class.configure { |config| config.logger = logger }).to be(false)
     expect(logger).to have_received(:error).once.with(line)
     expect { described_class.configure }.to output("#{line}\n").to_stderr
   end
 
-  it "raises all mistakes at once with configure!" do
-    mistakes_of_core << "frequency must be an integer from 1 to 1000, got 0"
+  it "raises all errors at once with configure!" do
+    errors_of_core << "frequency must be an integer from 1 to 1000, got 0"
     expect { described_class.configure! { |config| config.tgas = {} } }.to raise_error(described_class::ConfigurationError) { |error|
-      expect(error.mistakes).to eq(["frequency must be an integer from 1 to 1000, got 0",
-                                    "unknown option \"tgas\""])
-      expect(error.message).to eq(error.mistakes.join("\n"))
+      expect(error.errors).to eq(["frequency must be an integer from 1 to 1000, got 0",
+                                  "unknown option \"tgas\""])
+      expect(error.message).to eq(error.errors.join("\n"))
     }
   end
 
@@ -118,14 +118,14 @@ RSpec.describe RperfPush, "configuration" do
   end
 
   it "takes an IO for a logger" do
-    mistakes_of_core << "directory is missing"
+    errors_of_core << "directory is missing"
     log = StringIO.new
     expect(described_class.configure { |config| config.logger = log }).to be(false)
     expect(log.string).to eq("[rperf-push] not started: directory is missing\n")
   end
 
   it "survives a logger that fails" do
-    mistakes_of_core << "directory is missing"
+    errors_of_core << "directory is missing"
     allow(logger).to receive(:error).and_raise(IOError)
     expect(described_class.configure { |config| config.logger = logger }).to be(false)
   end

@@ -78,7 +78,7 @@ RSpec.describe "Contention" do
     expect(others.values.map(&:first)).to all(eq(0))
   end
 
-  # The naps between the waits are drawn: some 30 of a millisecond.
+  # The sleeps between the waits are sampled: some 30 of a millisecond.
   it "is as long as the threads that wait say", :measures do
     data = result_of(<<~RUBY)
       lock, waited = Mutex.new, 0
@@ -98,7 +98,7 @@ RSpec.describe "Contention" do
     expect(delay).to be_within(waited * 0.1).of(waited)
   end
 
-  # Each of the two runs for 2 ms while the other one waits. What they wait for at their births is short, so that it is drawn.
+  # Each of the two runs for 2 ms while the other one waits. What they wait for at their starts is short, so that it is sampled.
   it "is also the wait for the GVL" do
     data = result_of(<<~RUBY)
       waited, ready = [0, 0], 0

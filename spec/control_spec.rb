@@ -146,11 +146,11 @@ RSpec.describe "the control socket" do
         #{WORK}
         def snooze(seconds) = sleep(seconds)
         Thread.new { 40.times { snooze(0.05) }; snooze(600) }
-        sleep 0.1 until RperfPush.stats[:windows_sealed] > 1
+        sleep 0.1 until RperfPush.stats[:windows_closed] > 1
         puts "ready"
         gets
       RUBY
-      document = wait_until("all to sleep for long") do # it naps before
+      document = wait_until("all to sleep for long") do # it sleeps before
         stacks(program).then { |one| one if !one["complete"] && one["threads"].all? { |thread| thread["for_ns"].to_i > 1_000_000_000 } }
       end
       expect(document["why"]).to match(/no thread ran within \d+ ms: all are blocked/)
@@ -281,7 +281,7 @@ RSpec.describe "the control socket" do
         puts "ready"
         loop { Shop.new.search("a") }
       RUBY
-      counts = -> { client_of(program).ask("ps").values_at("windows_sealed", "frames_dropped") }
+      counts = -> { client_of(program).ask("ps").values_at("windows_closed", "frames_dropped") }
       clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
       recording(program, interval_ms: 50, frequency: 999) do
         dropped = wait_until("24 windows within three seconds") do
@@ -324,7 +324,7 @@ RSpec.describe "the control socket" do
         loop { Shop.new.search("a") }
       RUBY
       attached = Thread.new { command("attach", program.pid.to_s, "-o", "#{tmpdir}/out.json") }
-      wait_until("some windows") { client_of(program).ask("ps")["windows_sealed"] >= 3 }
+      wait_until("some windows") { client_of(program).ask("ps")["windows_closed"] >= 3 }
       program.say("end")
       expect(attached.value.err).to end_with("this is what it recorded until then\nrperf-push: wrote #{tmpdir}/out.json\n")
       expect(report("#{tmpdir}/out.json")).to include("Shop#search")
@@ -442,7 +442,7 @@ RSpec.describe "the control socket" do
         .to raise_error(RperfPush::ControlClient::Refused, "mode must be :wall, :cpu, :alloc or several, got [:heap]")
     end
 
-    it "forgets a trace that has not begun when the peer goes, also where no safepoint comes" do
+    it "discards a trace that has not begun when the peer goes, also where no safepoint comes" do
       client = client_of(program = listening("puts 'ready'\nsleep"))
       wait_until("it to sleep") { !stacks(program)["complete"] }
       refusal = ->(**arguments) { client.connect("trace", **arguments) { |stream| stream.read(timeout: 0.2) } && nil rescue $!.message }
@@ -465,7 +465,7 @@ RSpec.describe "the control socket" do
         loop { sleep 0.001 }
       RUBY
       ends = -> { client_of(program).connect("trace") { |stream| nil until stream.read(timeout: 60).first == :nothing } }
-      expect(&ends).to raise_error(RperfPush::ControlClient::Refused, %r{-- /gone/rperf_push/remote/call_attachment})
+      expect(&ends).to raise_error(RperfPush::ControlClient::Refused, %r{-- /gone/rperf_push/remote/peer_trace})
       program.say("bring it back")
       expect(program.line).to eq("there")
       expect(&ends).to raise_error(RperfPush::ControlClient::Refused, /the process has gone, or/)

@@ -2,12 +2,12 @@
 
 require "json"
 require "securerandom"
-require_relative "support/pyroscope_double/remote"
+require_relative "support/fake_pyroscope/remote"
 
 # What a process that is being profiled may do to have another one. No child hangs or sends what is its parent's, and
 # what both have sampled is sent when they end.
 RSpec.describe "A profiled process" do
-  before(:all) { @pyroscope = PyroscopeDouble::Remote.new }
+  before(:all) { @pyroscope = FakePyroscope::Remote.new }
   after(:all) { @pyroscope.stop }
 
   let(:service) { "fork-#{SecureRandom.hex(4)}" }
@@ -200,7 +200,7 @@ RSpec.describe "A profiled process" do
     run(<<~'RUBY')
       before_work
       RperfPush.flush
-      child = fork { print RperfPush.stats.values_at(:running, :forks, :payloads_sealed, :cpu_ns_encoded).inspect }
+      child = fork { print RperfPush.stats.values_at(:running, :forks, :payloads_created, :cpu_ns_encoded).inspect }
       Process.wait(child)
     RUBY
     expect(@out).to eq("[true, 1, 0, 0]")
@@ -247,7 +247,7 @@ RSpec.describe "A profiled process" do
       3.times do
         Thread.new {} # has to wait for the GVL
         burn
-        Process.wait(fork { 100.times { burn if RperfPush.stats[:windows_sealed] < 2 }; print RperfPush.stats[:windows_sealed] >= 2, " "; exit!(0) })
+        Process.wait(fork { 100.times { burn if RperfPush.stats[:windows_closed] < 2 }; print RperfPush.stats[:windows_closed] >= 2, " "; exit!(0) })
       end
     RUBY
     expect(@out).to eq("true true true ")

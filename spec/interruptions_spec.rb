@@ -182,7 +182,7 @@ RSpec.describe "A call that is interrupted" do
 
   it "hands the interruption on, be it while the stacks of this Ruby are looked at" do
     seen, = result_of(<<~RUBY)
-      RperfPush::PlantedStack.singleton_class.prepend(Module.new do
+      RperfPush::WalkCheck.singleton_class.prepend(Module.new do
         def in_methods = ($interrupt&.then { |it| ($interrupt = nil) || it.call }; super)
       end)
       main = Thread.current
@@ -219,11 +219,11 @@ RSpec.describe "A call that is interrupted" do
       flushed = RperfPush.flush(timeout: 20)
       work
       RperfPush.shutdown
-      puts JSON.generate(flushed:, **RperfPush.stats.slice(:payloads_sealed, :payloads_delivered, :payloads_dropped_shutdown))
+      puts JSON.generate(flushed:, **RperfPush.stats.slice(:payloads_created, :payloads_delivered, :payloads_dropped_shutdown))
     RUBY
     expect(err).to eq("")
     expect(seen[:flushed]).to be(true)
-    expect(seen[:payloads_delivered]).to eq(seen[:payloads_sealed])
+    expect(seen[:payloads_delivered]).to eq(seen[:payloads_created])
     expect(seen[:payloads_dropped_shutdown]).to eq(0)
   end
 
@@ -253,7 +253,7 @@ RSpec.describe "A call that is interrupted" do
         work
         RperfPush.shutdown
       end
-      puts RperfPush.stats.values_at(:payloads_sealed, :payloads_delivered)
+      puts RperfPush.stats.values_at(:payloads_created, :payloads_delivered)
     RUBY
     expect(status).to be_success, err
     expect([err, out.split]).to eq(["", %w[100 100]])

@@ -49,7 +49,7 @@ RSpec.describe "Live heap" do
     expect(%w[2-3 4-7]).to include(labels[:gcs])
   end
 
-  it "does not count what no GC has looked at yet, and forgets what dies later" do
+  it "does not count what no GC has looked at yet, and discards what dies later" do
     seen = run(<<~RUBY)
       watched
       GC.disable
@@ -156,7 +156,7 @@ RSpec.describe "Live heap" do
     expect(seen).to include(status: true, child: 300, all: 700) # of several processes, levels add up
   end
 
-  it "gives up when there are other Ractors, and never mistakes an address" do
+  it "gives up when there are other Ractors, and never errors an address" do
     seen = run(<<~RUBY)
       watched
       below { $kept = keep(400); waste(2_000) }
@@ -231,7 +231,7 @@ RSpec.describe "Live heap" do
     expect(seen[:kept]).to be_between(1_000, 1_000 + (4 * a_few))
   end
 
-  it "names the line of a leak among a hundred times as much garbage, from draws", :measures do
+  it "names the line of a leak among a hundred times as much garbage, from samples", :measures do
     seen = run(<<~RUBY)
       RperfPush.start(mode: %i[cpu heap], lines: true, frequency: 250)
       leak = []
@@ -273,13 +273,13 @@ RSpec.describe "Live heap" do
       puts JSON.generate(alive:, kept: $kept.size, losses: RperfPush.stats[:heap_losses])
     RUBY
 
-    it "never mistakes one object for another" do
+    it "never errors one object for another" do
       seen = on_testing_build(program)
       expect(seen[:losses]).to eq(0)
       expect(seen[:alive]).to be_between(seen[:kept], seen[:kept] + (2 * a_few))
     end
 
-    it "forgets all when the end of a GC was not heard of" do
+    it "discards all when the end of a GC was not heard of" do
       seen = on_testing_build(program, env: { "RPERF_PUSH_TESTING_BREAK" => "marks" })
       expect(seen[:losses]).to be > 0
       expect(seen[:alive]).to be <= seen[:kept]

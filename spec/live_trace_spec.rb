@@ -34,7 +34,7 @@ RSpec.describe RperfPush::LiveTrace do
   it "asks again while the trace that was given up lasts" do
     begun = 0
     process = client([nil, "calls are traced from outside already", nil], audience)
-    stub_const("RperfPush::LiveTrace::PATIENCE", 5)
+    stub_const("RperfPush::LiveTrace::MAX_WAIT", 5)
     expect { described_class.new(process, {}, audience).run { begun += 1 } }.to raise_error(RperfPush::ControlClient::Refused, "it has gone")
     expect(begun).to eq(2)
   end

@@ -148,7 +148,7 @@ RSpec.describe "profiling on demand" do
       end
       [Array.new(100) { spent.pop }.sum, with(data, "Object#burn") + with(data, "[unknown]")]
     RUBY
-    expect(seen).to be_within(truth * 0.2).of(truth) # some fifty draws, in bursts of four: one deviation is 4 %
+    expect(seen).to be_within(truth * 0.2).of(truth) # some fifty samples, in bursts of four: one deviation is 4 %
   end
 
   it "runs as many sessions side by side as there are places, each with its own frequency, windows and end", :measures do
@@ -307,7 +307,7 @@ RSpec.describe "profiling on demand" do
         writer.close
         say(reader.gets.to_f, sum(RperfPush.stop))
       RUBY
-      expect(child).to be_between(0.24, 0.5) # a snapshot keeps time for which there were too few draws for later (core/profile/shares.h)
+      expect(child).to be_between(0.24, 0.5) # a snapshot keeps time for which there were too few samples for later (core/profile/shares.h)
       expect(total).to be_between(0.29, 0.5)
     end
 

@@ -76,8 +76,8 @@ RSpec.describe "With outcome_labels" do
       nap = -> { sleep(0.03) }
       2.times { |turn| turn.zero? ? RperfPush::Inheritance.ending(&nap) : RperfPush::Outcome.follow({}, :e, &nap) }
     RUBY
-    naps = windows.flat_map(&:samples).select { |sample| sample.stack.first.name == "Kernel#sleep" && sample.labels["gvl_state"] == "blocked" && sample.numbers.any? }
-    expect(naps.map { |sample| sample.values.last / 1_000_000 }).to match([be_between(60, 5000)])
+    sleeps = windows.flat_map(&:samples).select { |sample| sample.stack.first.name == "Kernel#sleep" && sample.labels["gvl_state"] == "blocked" && sample.numbers.any? }
+    expect(sleeps.map { |sample| sample.values.last / 1_000_000 }).to match([be_between(60, 5000)])
   end
 
   it "a request that runs on has its outcome in the windows that are open at its end, and says in earlier ones that it is open" do
@@ -174,7 +174,7 @@ RSpec.describe "With outcome_labels" do
     expect(JSON.parse(out)).to eq("Page GET /quick 2xx false" => 50, "Book GET /lazy 2xx true" => 60)
   end
 
-  it "go with draws of allocations, contention and what the program counts to the server" do
+  it "go with samples of allocations, contention and what the program counts to the server" do
     run_requests(<<~'RUBY', outcome_labels: true, slow_requests: 0.05, mode: "cpu,wall,alloc,contention")
       class Book; end
       LOCK = Mutex.new

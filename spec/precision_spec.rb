@@ -42,9 +42,9 @@ RSpec.describe "the precision of a row" do
   it "is the squared weight where each sample is a row of its own" do
     data = record("burn(0.3)", mode: :cpu, aggregate: false)
     weights = data[:raw_samples].map { |sample| sample[1] }
-    drawn = weights.zip(*data[:raw_values].values_at(:samples, :weight_squares)).select { |weight, samples, _| samples == 1 && weight > 1_000_000 }
-    expect(drawn.size).to be >= 20
-    expect(drawn.map { |weight, _, squares| squares.to_f / (weight**2) }).to all(be_within(1e-6).of(1).or(eq(0))) # 0: a pause of the GC
+    sampled = weights.zip(*data[:raw_values].values_at(:samples, :weight_squares)).select { |weight, samples, _| samples == 1 && weight > 1_000_000 }
+    expect(sampled.size).to be >= 20
+    expect(sampled.map { |weight, _, squares| squares.to_f / (weight**2) }).to all(be_within(1e-6).of(1).or(eq(0))) # 0: a pause of the GC
     expect(data[:values][:weight_squares].sum).to be_within(1).percent_of(data[:raw_values][:weight_squares].sum)
     expect(data[:values][:samples].sum).to eq(data[:raw_values][:samples].sum)
   end

@@ -35,11 +35,11 @@ RSpec.describe "The laws of profiles" do
     end
   end
 
-  it "are tried in each way, and by each kind of act, each ending, each kind of child, and each fault that passes" do
+  it "are tried in each way, and by each kind of task, each ending, each kind of child, and each fault that passes" do
     expect(seeds.keys).to eq(Properties::WAYS.keys.drop(1).map { |way| "by #{way}" })
     plans = seeds.values.flatten.uniq.map { |seed| Properties::Draw.new(seed).plan }
     parts = plans.flat_map(&:parts)
-    expect(plans.flat_map(&:acts).map(&:kind).uniq).to match_array(Properties::Draw::AMOUNTS.keys)
+    expect(plans.flat_map(&:tasks).map(&:kind).uniq).to match_array(Properties::Draw::AMOUNTS.keys)
     expect(parts.map(&:ending).uniq).to match_array(Properties::Draw::ENDINGS)
     expect(parts.flat_map(&:children).map(&:how).uniq).to match_array(Properties::Draw::HOWS)
     faults = Properties::PASSING.size

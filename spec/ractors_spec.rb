@@ -33,7 +33,7 @@ RSpec.describe "Beside other Ractors" do
     it "does its work in the main one, engine #{engine}, and does all of it" do
       seen = on_testing_build(<<~RUBY)
         #{configure(frequency: 999, overhead_limit: 1, upload_interval: 0.05, engine:)}
-        RperfPush.start(frequency: 999, mode: :wall) # a nap burns nothing
+        RperfPush.start(frequency: 999, mode: :wall) # a sleep burns nothing
         from = now
         flushed = (1..400).count do |i|
           eval("def fresh\#{i} = Burner.sleep_with_gvl(0.003); fresh\#{i}")
@@ -45,7 +45,7 @@ RSpec.describe "Beside other Ractors" do
       expect(seen[:elsewhere]).to be > 10
       expect(seen[:flushed]).to eq 20
       expect(seen[:names]).to be > 50
-      expect(seen[:stats][:windows_sealed]).to be > 25 # 20 are the flushes'; and more, which nobody asked for
+      expect(seen[:stats][:windows_closed]).to be > 25 # 20 are the flushes'; and more, which nobody asked for
       expect(seen[:stats]).to include(time_lost_ns: 0)
     end
   end
@@ -76,8 +76,8 @@ RSpec.describe "Beside other Ractors" do
     seen = on_testing_build(<<~RUBY)
       #{configure(upload_interval: 0.05)}
       till = now + 60
-      Burner.sleep_with_gvl(0.003) until RperfPush.stats[:windows_sealed] > 1 || now > till
-      at_exit { puts JSON.generate(windows: RperfPush.stats[:windows_sealed], running: RperfPush.running?) }
+      Burner.sleep_with_gvl(0.003) until RperfPush.stats[:windows_closed] > 1 || now > till
+      at_exit { puts JSON.generate(windows: RperfPush.stats[:windows_closed], running: RperfPush.running?) }
     RUBY
     expect(seen).to match(windows: be > 1, running: true)
   end

@@ -4,13 +4,13 @@ require "socket"
 require_relative "../examples/support/shop_process"
 require_relative "support/windows_in_a_row"
 require_relative "support/pyroscope_client"
-require_relative "support/pyroscope_double/remote"
+require_relative "support/fake_pyroscope/remote"
 require_relative "support/working_process"
 
 # A backend that is away, slow, refuses or loses answers: the application does not notice, the statistics tell, and what
 # fits the queue arrives afterwards, once.
 RSpec.describe "An unreliable backend" do
-  let(:pyroscope) { PyroscopeDouble::Remote.new }
+  let(:pyroscope) { FakePyroscope::Remote.new }
   let(:settings) { {} }
   let(:app) do
     WorkingProcess.new({ "RPERF_PUSH_SERVER_ADDRESS" => pyroscope.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "0.3",
@@ -41,7 +41,7 @@ RSpec.describe "An unreliable backend" do
 
   def expect_all_delivered
     stats = close_books
-    expect(stats).to include("payloads_delivered" => stats["payloads_sealed"])
+    expect(stats).to include("payloads_delivered" => stats["payloads_created"])
     expect_all_there(stats)
   end
 
@@ -69,7 +69,7 @@ RSpec.describe "An unreliable backend" do
     pyroscope.fault
     stats = close_books
     expect(dropped(stats)).to eq(0)
-    expect(stats["payloads_delivered"]).to eq(stats["payloads_sealed"])
+    expect(stats["payloads_delivered"]).to eq(stats["payloads_created"])
     expect_all_there(stats)
     expect_windows_in_a_row(pyroscope.accepted)
     expect(app.log.lines).to match([/upload to pyroscope failed: .*trying again$/, /uploads to pyroscope work again, after \d+ failed/])
@@ -117,11 +117,11 @@ RSpec.describe "An unreliable backend" do
     pyroscope.fault
     stats = close_books
     expect(dropped(stats)).to eq(0)
-    expect(stats["payloads_delivered"]).to eq(stats["payloads_sealed"])
+    expect(stats["payloads_delivered"]).to eq(stats["payloads_created"])
     expect(pyroscope.accepted.map(&:time_nanos).uniq.size).to eq(stats["payloads_delivered"])
   end
 
-  context "with much patience" do
+  context "with much time" do
     let(:settings) { { "RPERF_PUSH_UPLOAD_TIMEOUT" => "60" } }
 
     it "may take 20 s for an answer: nobody waits, nothing is lost or sent twice" do
@@ -135,12 +135,12 @@ RSpec.describe "An unreliable backend" do
 
       pyroscope.fault
       stats = close_books
-      expect(stats).to include("payloads_delivered" => stats["payloads_sealed"], "payloads_unconfirmed" => 0)
+      expect(stats).to include("payloads_delivered" => stats["payloads_created"], "payloads_unconfirmed" => 0)
       expect_all_there(stats)
     end
   end
 
-  context "with little patience" do
+  context "with little time" do
     let(:settings) { { "RPERF_PUSH_UPLOAD_TIMEOUT" => "0.5" } }
 
     it "may store and answer too late: unconfirmed, and not sent again" do
@@ -154,7 +154,7 @@ RSpec.describe "An unreliable backend" do
       wait_until("all to be answered in time") { app.flush }
       app.run("RperfPush.shutdown(timeout: 60)")
       stats = app.stats
-      expect(stats["payloads_delivered"] + stats["payloads_unconfirmed"]).to eq(stats["payloads_sealed"])
+      expect(stats["payloads_delivered"] + stats["payloads_unconfirmed"]).to eq(stats["payloads_created"])
       expect_all_there(stats)
     end
   end
@@ -167,7 +167,7 @@ RSpec.describe "An unreliable backend" do
     pyroscope.fault
     wait_for_stats("a delivery") { |now| now["payloads_delivered"] >= 1 }
     stats = close_books
-    expect(stats["payloads_delivered"] + stats["payloads_unconfirmed"]).to eq(stats["payloads_sealed"])
+    expect(stats["payloads_delivered"] + stats["payloads_unconfirmed"]).to eq(stats["payloads_created"])
     expect_all_there(stats)
   end
 
@@ -193,7 +193,7 @@ RSpec.describe "An unreliable backend" do
       app.flush # false if the window that it closes pushes another one out
       stats = close_books
       expect(dropped(stats)).to eq(stats["payloads_dropped_queue_full"])
-      expect(stats["payloads_delivered"] + dropped(stats)).to eq(stats["payloads_sealed"])
+      expect(stats["payloads_delivered"] + dropped(stats)).to eq(stats["payloads_created"])
       expect(pyroscope.accepted.map(&:time_nanos).uniq.size).to eq(stats["payloads_delivered"])
     end
   end
@@ -238,7 +238,7 @@ end
 # The shop and its twin without a profiler serve by turns, so that what else the machine does hurts both.
 RSpec.describe "A shop whose backend" do
   before(:all) do
-    @pyroscope = PyroscopeDouble::Remote.new
+    @pyroscope = FakePyroscope::Remote.new
     @pyroscope.fault(down: "refuse")
     @shops = [{ "RPERF_PUSH_ENABLED" => "false" },
               { "RPERF_PUSH_SERVER_ADDRESS" => @pyroscope.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "0.5" }]

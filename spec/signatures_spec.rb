@@ -57,7 +57,7 @@ RSpec.describe "The signatures" do
     begin
       RperfPush.configure! { |config| config.frequency = -1 }
     rescue RperfPush::ConfigurationError => e
-      e.mistakes
+      e.errors
     end
     RperfPush::CLI.run(["--version"])
     RperfPush.shutdown(timeout: 1)
@@ -65,7 +65,7 @@ RSpec.describe "The signatures" do
   RUBY
 
   # Public to the gem's own files only.
-  let(:internal) { %i[given over defaults log own_mistakes usable_logger command help in_utf8 parsing reason begin_in_child follow] }
+  let(:internal) { %i[given over defaults log own_errors usable_logger command help in_utf8 parsing reason begin_in_child follow] }
 
   def rbs(*arguments) = run_program([Gem.bin_path("rbs", "rbs"), *arguments].unshift(RbConfig.ruby))
 

@@ -19,7 +19,7 @@ Encoding.default_external = Encoding::UTF_8
 RperfPush::Git::PLACES.each { |place| ENV.delete(place.commit) }
 
 RSpec.configure do |config|
-  config.include Patience
+  config.include Waiting
   config.include RubyProgram
   config.include SamplingError
   config.include TemporaryFolder

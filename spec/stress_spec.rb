@@ -66,7 +66,7 @@ RSpec.describe "Ticks at any instruction" do
       env = { "RPERF_PUSH_TESTING_HZ" => "5000" }
       stats = on_testing_build("#{session}#{code}puts JSON.generate(RperfPush.stats)", env:)
       expect(stats).to include(captures_faulted: 0)
-      expect(stats[:samples_captured]).to be > 200 # of 15,000 ticks; in a GC they draw nothing
+      expect(stats[:samples_captured]).to be > 200 # of 15,000 ticks; in a GC they sample nothing
     end
   end
 end

@@ -13,7 +13,7 @@ RSpec.describe "The core's tables in Ruby" do
   end
 
   it "gives each mode bits of its own" do
-    bits = RperfPush::Terms::MODES.values
+    bits = RperfPush::StartOptions::MODES.values
     expect(bits.sum).to eq(bits.reduce(:|)).and be_positive
   end
 

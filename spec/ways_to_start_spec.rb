@@ -28,7 +28,7 @@ RSpec.describe "The gem, loaded" do
     code = <<~'RUBY'
       ARGF.each_line(chomp: true) { |path| RubyVM::InstructionSequence.compile_file(path) }
       %w[cli control viewer rack tags active_job sidekiq pprof_endpoint autostart].each { |name| require "rperf_push/#{name}" }
-      RperfPush::CLI::COMMANDS.each_key { |name| require "rperf_push/cli/#{name}" unless name == "help" }
+      RperfPush::CLI::COMMANDS.each_key { |name| require "rperf_push/cli/commands/#{name}" unless name == "help" }
       RperfPush.start { RperfPush.label(a: 1) { 1 + 1 } }
       puts "done"
     RUBY
@@ -72,9 +72,9 @@ RSpec.describe "The gem, loaded" do
 
   it "may be configured from two threads at once, before either is done" do
     out, err, status = run_in("-e", <<~RUBY)
-      gate = Queue.new
-      threads = 2.times.map { Thread.new { gate.pop; #{program.lines.first.chomp} } }
-      2.times { gate << true }
+      fork_lock = Queue.new
+      threads = 2.times.map { Thread.new { fork_lock.pop; #{program.lines.first.chomp} } }
+      2.times { fork_lock << true }
       p threads.map(&:value)
       #{program.lines.drop(1).join}
       p Dir["/proc/self/task/*/comm"].filter_map { |path| File.read(path).chomp rescue nil }.grep(/^rpp-/).sort

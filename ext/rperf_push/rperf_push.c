@@ -5,7 +5,7 @@
  *                                             (core/sampling/thread_ledger)
  *   rb_frames, rb_naming                      VALUE -> id at once, the name later
  *   rb_push, core/sampling/sample_buffer      to the collector
- *   core/profile/pipeline, profile, shares    summed, shared out and sealed at the window's end
+ *   core/profile/pipeline, profile, shares    summed, shared out and closed at the window's end
  *   core/delivery/exporter, core/pprof/pprof_encoder, core/base/gzip_sink    a payload
  *   core/delivery/payload_queue, uploader, core/backends/backend_*           on its way
  *

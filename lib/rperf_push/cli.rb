@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "cli/mistakes"
+require_relative "cli/errors"
 require_relative "cli/printer"
 require_relative "version"
 
 module RperfPush
-  # The program `rperf-push`. Each command is one file with one class, loaded on demand.
+  # The program `rperf-push`. Each command is one file with one class in cli/commands, loaded on demand.
   module CLI
     # command => its description in `help`
     COMMANDS = {
@@ -48,7 +48,7 @@ module RperfPush
       else return command(name).run(rest)
       end
       0
-    rescue Mistake => e
+    rescue Error => e
       Printer.err "rperf-push: #{e.message.lines.map(&:chomp).join("; ")}"
       e.exit_status
     rescue Interrupt
@@ -60,13 +60,13 @@ module RperfPush
     # @return [String] the system's message without the path
     def reason(error) = error.message[/\A[^@(]*/].sub(/ - .*/, "").strip
 
-    # Arguments that an OptionParser refuses are the user's mistake.
+    # Arguments that an OptionParser refuses are the user's error.
     #
     # @yieldreturn [Object] what the parser makes of them
     def parsing(command)
       yield
     rescue OptionParser::ParseError => e
-      raise Mistake, "#{command}: #{e.message}"
+      raise Error, "#{command}: #{e.message}"
     end
 
     # Without a locale, as in a container, arguments have no encoding and cannot be joined with text that has one.
@@ -88,12 +88,12 @@ module RperfPush
 
     # @return [Class] a class with `run` and `help`
     def command(name)
-      raise Mistake, "unknown command #{name.inspect}; rperf-push help lists them" unless COMMANDS.key?(name) && name != "help"
+      raise Error, "unknown command #{name.inspect}; rperf-push help lists them" unless COMMANDS.key?(name) && name != "help"
 
-      require_relative "cli/#{name}"
-      const_get(name.capitalize).new
+      require_relative "cli/commands/#{name}"
+      Commands.const_get(name.capitalize).new
     rescue LoadError => e
-      raise Mistake, e.message.delete_prefix("rperf-push ")
+      raise Error, e.message.delete_prefix("rperf-push ")
     end
   end
 end

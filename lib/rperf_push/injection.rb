@@ -46,9 +46,9 @@ module RperfPush
 
       class << self
         # One to make.
-        def of(folder, terms)
+        def of(folder, options)
           variables = Injection.environment(FEATURE)
-          given = { **variables, FOLDER => folder, TERMS => terms, PATHS => Injection.paths(variables) }
+          given = { **variables, FOLDER => folder, TERMS => options, PATHS => Injection.paths(variables) }
           new(given, given.to_h { |name, _| [name, ENV.fetch(name, nil)] })
         end
 
@@ -79,7 +79,7 @@ module RperfPush
       end
 
       def folder = @given[FOLDER].to_s
-      def terms = @given[TERMS].to_s
+      def options = @given[TERMS].to_s
 
       def make = ENV.update(@given)
 

@@ -185,7 +185,7 @@ export class App {
     let drawing = true;
     say("");
     const did = this.model.threadsDid(state);
-    const compared = this.model.compares(state) && comparedLine(this.model.callTree(state), this.model.type(state).name, this.model.type(state).unit);
+    const compared = this.model.compares(state) && comparedLine(this.model.sampleTree(state), this.model.type(state).name, this.model.type(state).unit);
     this.did.replaceChildren(...(compared ? [compared] : []), ...(did ? [doingLine(did)] : []));
     const focused = this.panel.contains(document.activeElement) ? sameAgain(document.activeElement!) : null;
     const scrolled = again ? scrolledBy(this.panel, state.icicle) : null;

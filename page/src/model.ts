@@ -1,5 +1,5 @@
 import { about, type Told } from "./data/about";
-import { callTree, type CallTree, type Question, type Row } from "./data/call_tree";
+import { sampleTree, type SampleTree, type Question, type Row } from "./data/sample_tree";
 import type { Filter, Tag } from "./data/filter";
 import { functions } from "./data/functions";
 import type { Profile, ValueType } from "./data/profile";
@@ -15,7 +15,7 @@ const WITHOUT_TREE: readonly View[] = ["tags", "timeline"];
 /** The profile as the state asks for it. The call tree is kept until something that it depends on changes. */
 export class Model {
   timeline: Timeline;
-  private tree: CallTree | null = null;
+  private tree: SampleTree | null = null;
   private treeKey = "";
   private around: Sandwich | null = null;
   private aroundKey = "";
@@ -57,16 +57,16 @@ export class Model {
     return this.profile.types[this.typeIndex(state)] ?? { name: "", unit: "" };
   }
 
-  callTree(state: State): CallTree {
+  sampleTree(state: State): SampleTree {
     const asked = asOf(state);
     const key = this.keyOf(asked);
-    if (!this.tree || key !== this.treeKey) this.keep(callTree(this.profile, this.question(asked)), key);
+    if (!this.tree || key !== this.treeKey) this.keep(sampleTree(this.profile, this.question(asked)), key);
     return this.tree!;
   }
 
   /** The function that the state names, or else the one with the most of its own. */
   chosen(state: State): Row | undefined {
-    const rows = functions(this.callTree(state));
+    const rows = functions(this.sampleTree(state));
     const named = pair(state.method);
     const found = named && rows.find(({ group }) => group.name === named[0] && group.file === (named[1] ?? ""));
     return found ?? [...rows].sort((a, b) => b.self - a.self)[0];
@@ -74,7 +74,7 @@ export class Model {
 
   /** Callers and callees of a group of the call tree. */
   sandwich(state: State, group: number): Sandwich {
-    const tree = this.callTree(state);
+    const tree = this.sampleTree(state);
     const key = this.keyAround(group);
     if (key !== this.aroundKey) this.keepAround(sandwich(tree, group), key);
     return this.around!;
@@ -97,13 +97,13 @@ export class Model {
   private prepareTree(trees: Trees, state: State): Promise<void> | null {
     const asked = asOf(state);
     const key = this.keyOf(asked);
-    if (key !== this.treeKey) return trees.callTree(this.question(asked)).then((tree) => this.keep(tree, key));
+    if (key !== this.treeKey) return trees.sampleTree(this.question(asked)).then((tree) => this.keep(tree, key));
     const row = state.view === "callers" && this.chosen(state);
     if (!row || this.keyAround(row.id) === this.aroundKey) return null;
     return trees.sandwich(row.id).then((around) => this.keepAround(around, this.keyAround(row.id)));
   }
 
-  private keep(tree: CallTree, key: string): void {
+  private keep(tree: SampleTree, key: string): void {
     this.tree = tree;
     this.treeKey = key;
   }

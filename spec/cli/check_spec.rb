@@ -3,8 +3,8 @@
 require "socket"
 require "uri"
 require_relative "../support/held_port"
-require_relative "../support/parca_double"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_parca"
+require_relative "../support/fake_pyroscope"
 require_relative "../support/scripted_server"
 require_relative "../support/tls_front"
 
@@ -17,24 +17,24 @@ RSpec.describe "rperf-push check" do
 
   # What is said when the server answers so.
   def check_answer(status, body = "", **headers)
-    answer = PyroscopeDouble::HttpAnswer.text(status, body, headers.transform_keys { |name| name.to_s.tr("_", "-") })
-    server = PyroscopeDouble::HttpServer.new { answer }
+    answer = FakePyroscope::HttpAnswer.text(status, body, headers.transform_keys { |name| name.to_s.tr("_", "-") })
+    server = FakePyroscope::HttpServer.new { answer }
     check(server.url)
   ensure
     server&.stop
   end
 
-  def double(**options)
-    double = PyroscopeDouble.new(**options)
-    yield double
+  def fake_server(**options)
+    fake_server = FakePyroscope.new(**options)
+    yield fake_server
   ensure
-    double&.stop
+    fake_server&.stop
   end
 
   def closed_port = (@closed_port ||= HeldPort.new).number
 
   it "delivers a profile that the server takes, and says where to find it" do
-    double do |server|
+    fake_server do |server|
       ended = check(server.url, tags: "env=test")
       expect(ended.status).to eq(0), ended.all
       expect(ended.err).to eq("")
@@ -47,11 +47,11 @@ RSpec.describe "rperf-push check" do
   end
 
   it "is content with a server of old rules" do
-    double(rules: :v1) { |server| expect(check(server.url).status).to eq(0) }
+    fake_server(rules: :v1) { |server| expect(check(server.url).status).to eq(0) }
   end
 
   it "keeps a path in front" do
-    double(prefix: "/profiles") { |server| expect(check(server.url).status).to eq(0) }
+    fake_server(prefix: "/profiles") { |server| expect(check(server.url).status).to eq(0) }
   end
 
   it "writes into a directory" do
@@ -69,7 +69,7 @@ RSpec.describe "rperf-push check" do
     let(:written) { ["directory at #{tmpdir}/new,", 1] }
     let(:folder) { "#{tmpdir}/new" }
 
-    def mistake(backend) = "rperf-push: directory must come with backend directory, or without a backend, got backend #{backend}\n"
+    def error(backend) = "rperf-push: directory must come with backend directory, or without a backend, got backend #{backend}\n"
 
     it "means its backend, as an option and in the environment" do
       expect(check_directory("--directory", folder)).to eq(written)
@@ -86,10 +86,10 @@ RSpec.describe "rperf-push check" do
       expect(check_directory("--directory", folder, "--config", "#{tmpdir}/initializer.rb")).to eq(written)
     end
 
-    it "with another backend is a mistake" do
-      expect(check_directory("--directory", folder, "--backend", "http")).to eq(mistake("http"))
-      expect(check_directory(directory: folder, backend: "parca")).to eq(mistake("parca"))
-      expect(check_directory("--backend", "parca", directory: folder)).to eq(mistake("parca"))
+    it "with another backend is an error" do
+      expect(check_directory("--directory", folder, "--backend", "http")).to eq(error("http"))
+      expect(check_directory(directory: folder, backend: "parca")).to eq(error("parca"))
+      expect(check_directory("--backend", "parca", directory: folder)).to eq(error("parca"))
       expect(Dir.exist?(folder)).to be(false)
     end
   end
@@ -122,7 +122,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells a server that takes the profile and does not answer" do
-      double do |server|
+      fake_server do |server|
         server.fault(delay: 15)
         ended = check(server.url, upload_timeout: "1.5")
         expect([ended.status, ended.err]).to match([1, /\Anot confirmed: no answer from .* within 1.5 s\n.*upload_timeout/])
@@ -161,8 +161,8 @@ RSpec.describe "rperf-push check" do
   end
 
   describe "TLS" do
-    def front(double, **options)
-      front = TlsFront.new(URI(double.url).port, **options)
+    def front(fake_server, **options)
+      front = TlsFront.new(URI(fake_server.url).port, **options)
       File.write("#{tmpdir}/ca.pem", front.certificate)
       yield front, "#{tmpdir}/ca.pem"
     ensure
@@ -170,7 +170,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells a certificate that signed itself, and how to trust it" do
-      double do |server|
+      fake_server do |server|
         front(server) do |front, ca_file|
           ended = check(front.url)
           expect([ended.status, ended.err]).to match([1, /\Afailed: TLS with .*self.signed.*\nNo authority .*tls_ca_file/])
@@ -180,7 +180,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells a certificate for another name" do
-      double do |server|
+      fake_server do |server|
         front(server, name: "DNS:elsewhere.example") do |front, ca_file|
           ended = check(front.url, tls_ca_file: ca_file)
           expect([ended.status, ended.err]).to match([1, /\Afailed: TLS with .*\nThe server's certificate is for another name/])
@@ -189,7 +189,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells a certificate that has expired" do
-      double do |server|
+      fake_server do |server|
         front(server, from: Time.now - 7200, to: Time.now - 3600) do |front, ca_file|
           ended = check(front.url, tls_ca_file: ca_file)
           expect([ended.status, ended.err]).to match([1, /\Afailed: TLS with .*expired.*\nThe server's certificate has expired/])
@@ -198,7 +198,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells plain HTTP where TLS is spoken" do
-      double do |server|
+      fake_server do |server|
         front(server) do |front, _|
           ended = check(front.url.sub("https", "http"))
           expect([ended.status, ended.err]).to match([1, %r{\A(?:failed|not confirmed): .*closed the connection.*\n.*https://}])
@@ -215,7 +215,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells a file of authorities that is not there" do
-      double do |server|
+      fake_server do |server|
         front(server) do |front, _|
           ended = check(front.url, tls_ca_file: "/nowhere/ca.pem")
           expect([ended.status, ended.err]).to match([1, /\Afailed: TLS with .*\nLook at tls_ca_file/])
@@ -226,7 +226,7 @@ RSpec.describe "rperf-push check" do
 
   describe "access" do
     it "asks for credentials where there are none, and tells what Grafana Cloud's are" do
-      double(basic_auth: "123456:glc_Secret") do |server|
+      fake_server(basic_auth: "123456:glc_Secret") do |server|
         ended = check(server.url)
         expect(ended.status).to eq(1)
         expect(ended.err).to match(/\Afailed: HTTP 401: .*\nNo credentials are set: .*In Grafana Cloud the user is the number/)
@@ -234,7 +234,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells credentials that are not accepted, without showing them" do
-      double(basic_auth: "123456:glc_Secret") do |server|
+      fake_server(basic_auth: "123456:glc_Secret") do |server|
         ended = check(server.url, basic_auth_username: "me@example.com", basic_auth_password: "glc_Wrong")
         expect(ended.err).to match(/\Afailed: HTTP 401: .*\nThe server does not accept basic_auth_username and basic_auth_password/)
         expect(ended.all).not_to match(/glc_|me@/)
@@ -246,7 +246,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "uses those that are right, from options and from the address" do
-      double(basic_auth: "123456:glc_Secret") do |server|
+      fake_server(basic_auth: "123456:glc_Secret") do |server|
         expect(check(server.url, basic_auth_username: "123456", basic_auth_password: "glc_Secret").status).to eq(0)
         ended = check(server.url.sub("//", "//123456:glc_Secret@"))
         expect(ended.status).to eq(0)
@@ -255,7 +255,7 @@ RSpec.describe "rperf-push check" do
     end
 
     it "tells a missing tenant" do
-      double(tenants: true) do |server|
+      fake_server(tenants: true) do |server|
         expect(check(server.url).err).to match(/\Afailed: HTTP 401: no org id .*\nThe server serves several tenants: set tenant_id/)
         expect(check(server.url, tenant_id: "shop").status).to eq(0)
       end
@@ -264,7 +264,7 @@ RSpec.describe "rperf-push check" do
 
   # As Grafana Cloud wants it, with the names that Pyroscope's own client has for it.
   it "goes through TLS with a number for a user and a token for a password" do
-    double(basic_auth: "123456:glc_Secret") do |server|
+    fake_server(basic_auth: "123456:glc_Secret") do |server|
       front = TlsFront.new(URI(server.url).port)
       File.write("#{tmpdir}/ca.pem", front.certificate)
       env = { "PYROSCOPE_SERVER_ADDRESS" => front.url, "PYROSCOPE_BASIC_AUTH_USER" => "123456", "SSL_CERT_FILE" => "#{tmpdir}/ca.pem" }
@@ -279,7 +279,7 @@ RSpec.describe "rperf-push check" do
 
   describe "Parca" do
     def parca(**options)
-      server = ParcaDouble.new(**options)
+      server = FakeParca.new(**options)
       yield server
     ensure
       server&.stop
@@ -301,13 +301,13 @@ RSpec.describe "rperf-push check" do
         expect(check(server.url, "--backend", "parca", auth_token: "secret").status).to eq(0)
       end
       parca { |server| expect(check(server.url).err).to match(/\Afailed: HTTP (?:404|501)\b.*\n.*Parca wants backend parca|backend/) }
-      double { |server| expect(check(server.url, "--backend", "parca").err).to match(/\Afailed: HTTP 404: .*\n.*look at the path in server_address/) }
+      fake_server { |server| expect(check(server.url, "--backend", "parca").err).to match(/\Afailed: HTTP 404: .*\n.*look at the path in server_address/) }
     end
   end
 
   describe "the server's answers" do
     it "tells a wrong path" do
-      double(prefix: "/profiles") do |server|
+      fake_server(prefix: "/profiles") do |server|
         ended = check(server.url.delete_suffix("/profiles"))
         expect([ended.status, ended.err]).to match([1, /\Afailed: HTTP 404: .*\n.*path in server_address.*pyroscope_ingest/])
       end
@@ -337,14 +337,14 @@ RSpec.describe "rperf-push check" do
   end
 
   describe "settings" do
-    it "names each mistake, in one line" do
+    it "names each error, in one line" do
       ended = check("http://127.0.0.1:1", frequency: "fast", tags: "a b=c")
       expect([ended.status, ended.out]).to eq([1, ""])
       expect(ended.err).to match(/\Arperf-push: .*FREQUENCY must be an integer.*; tags: "a b" is not a legal name.*\n\z/)
     end
 
     it "takes them from an initializer, and starts nothing" do
-      double do |server|
+      fake_server do |server|
         File.write("#{tmpdir}/rperf_push.rb", <<~RUBY)
           require "rperf_push"
           RperfPush.configure do |config|

@@ -14,10 +14,11 @@ RSpec.describe RperfPush::CLI do
   it "lists in help what there is, and nothing else" do
     ended = rperf_push("help")
     listed = ended.out[/^COMMANDS\n\n(.*?)\n\n/m, 1].scan(/^  (\w+) {2,}/).flatten
-    there = Dir[File.expand_path("../../lib/rperf_push/cli/*.rb", __dir__)].map { |path| File.basename(path, ".rb") }
+    there = Dir[File.expand_path("../../lib/rperf_push/cli/commands/*.rb", __dir__)].map { |path| File.basename(path, ".rb") }
     expect([ended.status, ended.err]).to eq([0, ""])
     expect(listed).to eq(described_class::COMMANDS.keys)
     expect(listed - there).to eq(["help"])
+    expect(there - listed).to eq([])
   end
 
   (described_class::COMMANDS.keys - ["help"]).each do |command|

@@ -5,7 +5,7 @@ require "net/http"
 require "rperf_push"
 require "rperf_push/cli"
 require_relative "../support/listening_process"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 # A container often has no locale, and Ruby then takes what it reads for ASCII. Names, labels, paths and sources are UTF-8 all the same.
 RSpec.describe "rperf-push with names that are not ASCII" do
@@ -85,19 +85,19 @@ RSpec.describe "rperf-push with names that are not ASCII" do
       end
 
       it "profiles, checks and pushes" do
-        double = PyroscopeDouble.new
-        settings = ["--application", "küche", "--server", double.url]
+        fake_server = FakePyroscope.new
+        settings = ["--application", "küche", "--server", fake_server.url]
         expect(said_by("check", *settings)).to include("application_name küche")
         expect(said_by("run", *settings, "ruby", program)).to eq("gebräunt\n")
         expect(said_by("run", "--application", "küche", "--directory", "#{tmpdir}/gewürze", "ruby", program)).to eq("gebräunt\n")
         files = Dir["#{tmpdir}/gewürze/*.pb.gz"]
         expect(said_by("push", *settings, *files)).to start_with("#{tmpdir}/gewürze/").and end_with(" as küche\n")
-        expect(double.received.map { |received| received.labels.to_h["service_name"] }.uniq).to eq(["küche"])
-        pushed = double.accepted.last(files.size).flat_map { |one| one.profile.string_table.to_a } # its window may have ended once before
+        expect(fake_server.received.map { |received| received.labels.to_h["service_name"] }.uniq).to eq(["küche"])
+        pushed = fake_server.accepted.last(files.size).flat_map { |one| one.profile.string_table.to_a } # its window may have ended once before
         expect(pushed.map { |text| text.dup.force_encoding(Encoding::UTF_8) }).to include("Object#brät")
-        expect(double.violations).to eq([])
+        expect(fake_server.violations).to eq([])
       ensure
-        double&.stop
+        fake_server&.stop
       end
 
       it "looks into a process" do

@@ -1,24 +1,24 @@
 # frozen_string_literal: true
 
 require "rperf_push/cli"
-require "rperf_push/cli/push"
+require "rperf_push/cli/commands/push"
 require_relative "../support/parca_client"
-require_relative "../support/parca_double"
+require_relative "../support/fake_parca"
 require_relative "../support/pprof_builder"
 require_relative "../support/pprof_profile"
 require_relative "../support/pyroscope_client"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 RSpec.describe "rperf-push push" do
   include CommandLine
 
-  before { @double = PyroscopeDouble.new }
-  after { @double.stop }
+  before { @fake_server = FakePyroscope.new }
+  after { @fake_server.stop }
 
-  attr_reader :double
+  attr_reader :fake_server
 
   def push(*paths, **env)
-    rperf_push("push", "--server", double.url, *paths, env: env.transform_keys { |key| "RPERF_PUSH_#{key.upcase}" })
+    rperf_push("push", "--server", fake_server.url, *paths, env: env.transform_keys { |key| "RPERF_PUSH_#{key.upcase}" })
   end
 
   # A file in the example's folder.
@@ -32,20 +32,20 @@ RSpec.describe "rperf-push push" do
     path
   end
 
-  def sent = double.received.map { |received| received.labels.to_h["service_name"] }
+  def sent = fake_server.received.map { |received| received.labels.to_h["service_name"] }
 
   it "uploads a file as it is" do
     ended = push(path = file, "--application", "shop")
     expect([ended.status, ended.err]).to eq([0, ""])
-    expect(ended.out).to eq("#{path}: 1 samples to #{double.url} as shop\n")
-    expect(double.accepted.map(&:raw)).to eq([File.binread(path)])
+    expect(ended.out).to eq("#{path}: 1 samples to #{fake_server.url} as shop\n")
+    expect(fake_server.accepted.map(&:raw)).to eq([File.binread(path)])
     expect(sent).to eq(["shop"])
   end
 
   it "compresses what is not compressed" do
     ended = push(path = file(gzip: false))
     expect(ended.status).to eq(0), ended.all
-    expect(Zlib.gunzip(double.accepted.first.raw)).to eq(File.binread(path))
+    expect(Zlib.gunzip(fake_server.accepted.first.raw)).to eq(File.binread(path))
   end
 
   it "knows whose the files of the directory backend are" do
@@ -61,7 +61,7 @@ RSpec.describe "rperf-push push" do
     ended = push(*Dir["#{tmpdir}/*.pb.gz"])
     expect(ended.status).to eq(0), ended.all
     expect(sent).to eq(["files"])
-    expect(double.violations).to eq([])
+    expect(fake_server.violations).to eq([])
   end
 
   describe "of a file with values of several groups" do
@@ -80,12 +80,12 @@ RSpec.describe "rperf-push push" do
     it "sends each as a profile of its own, with its period, and nothing twice" do
       path = mixed(types, [%w[a root], [20, 0, 0, 0]], [%w[b root], [30, 2, 80, 0]], [%w[c root], [0, 3, 120, 7], { "tenant" => "x" }])
       ended = push(path, application_name: "shop")
-      expect(ended.to_a).to eq(["#{path}: 2 samples of process_cpu, 2 samples of memory, 1 samples of custom to #{double.url} as shop\n", "", 0])
-      client = PyroscopeClient.new(double.url)
+      expect(ended.to_a).to eq(["#{path}: 2 samples of process_cpu, 2 samples of memory, 1 samples of custom to #{fake_server.url} as shop\n", "", 0])
+      client = PyroscopeClient.new(fake_server.url)
       expect(client.profile_types).to contain_exactly(cpu, memory, memory.sub("space:bytes", "objects:count"), custom)
       sums = [cpu, memory, custom].map { |type| client.total(type, '{service_name="shop"}') }
-      expect([sums, double.violations]).to eq([[50, 200, 7], []])
-      profiles = double.accepted.map { |one| PprofProfile.from_bytes(one.raw) }
+      expect([sums, fake_server.violations]).to eq([[50, 200, 7], []])
+      profiles = fake_server.accepted.map { |one| PprofProfile.from_bytes(one.raw) }
       expect(profiles.map(&:default_sample_type)).to eq(%w[cpu alloc_objects retries])
       expect(profiles.last.samples.map { |one| [one.stack.map(&:name), one.labels] }).to eq([[%w[c root], { "tenant" => "x" }]])
     end
@@ -95,59 +95,59 @@ RSpec.describe "rperf-push push" do
       with_levels = [%w[cpu nanoseconds], %w[alloc_objects count], %w[alloc_space bytes], %w[inuse_objects count], %w[inuse_space bytes]]
       samples = [[%w[a root], [20, 2, 80, 0, 0]], [%w[b root], [0, 5, 200, 3, 120]]]
 
-      def instead(double)
-        self.double.stop
-        @double = double
+      def instead(fake_server)
+        self.fake_server.stop
+        @fake_server = fake_server
       end
 
       it "sends what is in use as a profile without a duration, which no server adds up" do
-        instead(ParcaDouble.new)
+        instead(FakeParca.new)
         ended = push(path = mixed(with_levels, *samples), backend: "parca", application_name: "shop")
-        expect(ended.to_a).to eq(["#{path}: 1 samples of process_cpu, 2 samples of memory, 1 samples of memory in use to #{double.url} as shop\n", "", 0])
-        client = ParcaClient.new(double.url)
+        expect(ended.to_a).to eq(["#{path}: 1 samples of process_cpu, 2 samples of memory, 1 samples of memory in use to #{fake_server.url} as shop\n", "", 0])
+        client = ParcaClient.new(fake_server.url)
         ids = ["#{alloc}:delta", inuse].flat_map { |id| [id, id.sub("_objects:count", "_space:bytes")] }
         expect(client.profile_types).to contain_exactly("process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", *ids)
         expect(ids.map { |id| client.total(id, ParcaClient.service("shop")) }).to eq([7, 280, 3, 120])
-        expect([double.crashes, double.violations]).to eq([[], ["no duration_nanos"]]) # which is what makes it a level
+        expect([fake_server.crashes, fake_server.violations]).to eq([[], ["no duration_nanos"]]) # which is what makes it a level
       end
 
       it "keeps both where a server has one profile in a millisecond" do
-        instead(PyroscopeDouble.new(rules: :v1))
+        instead(FakePyroscope.new(rules: :v1))
         expect(push(mixed(with_levels, *samples), application_name: "shop").to_a).to match([String, "", 0])
-        client = PyroscopeClient.new(double.url)
+        client = PyroscopeClient.new(fake_server.url)
         ids = [alloc, inuse].flat_map { |id| [id, id.sub("_objects:count", "_space:bytes")] }
         expect(client.profile_types).to contain_exactly(cpu, *ids)
         expect(ids.map { |id| client.total(id, '{service_name="shop"}') }).to eq([7, 280, 3, 120])
-        expect(double.accepted.map { |one| PprofProfile.from_bytes(one.raw).duration_nanos }).to eq([1_000_000_000, 1_000_000_000, 0])
+        expect(fake_server.accepted.map { |one| PprofProfile.from_bytes(one.raw).duration_nanos }).to eq([1_000_000_000, 1_000_000_000, 0])
       end
 
       it "takes the duration from a file of nothing but levels, too" do
-        instead(ParcaDouble.new)
+        instead(FakeParca.new)
         RperfPush.save("#{tmpdir}/heap.pb.gz", { mode: :heap, start_time_ns: Time.now.to_i * 1_000_000_000, duration_ns: 2_000_000_000, label_sets: [{}],
                                                  aggregated_samples: [[[["a.rb", "A#a"]], 3, 1, 0]], values: { inuse_space: [120] },
                                                  units: { inuse_objects: "count", inuse_space: "bytes" } })
         expect(push("#{tmpdir}/heap.pb.gz", backend: "parca").all).to match(/: 1 samples to /)
-        expect(ParcaClient.new(double.url).profile_types).to contain_exactly(inuse, inuse.sub("_objects:count", "_space:bytes"))
+        expect(ParcaClient.new(fake_server.url).profile_types).to contain_exactly(inuse, inuse.sub("_objects:count", "_space:bytes"))
       end
 
       it "leaves together what other producers measure together" do
-        instead(ParcaDouble.new)
+        instead(FakeParca.new)
         go = PprofBuilder.new(types: with_levels.drop(1)).sample(%w[a], [2, 80, 1, 40])
         go.message.period_type.type, go.message.period_type.unit = go.string("space"), go.string("bytes")
         File.binwrite("#{tmpdir}/go.pb.gz", go.gzip)
         expect(push("#{tmpdir}/go.pb.gz", backend: "parca").status).to eq(0)
-        expect(double.accepted.map(&:raw)).to eq([File.binread("#{tmpdir}/go.pb.gz")])
+        expect(fake_server.accepted.map(&:raw)).to eq([File.binread("#{tmpdir}/go.pb.gz")])
       end
     end
 
     it "leaves out a group without a sample, and tells which one failed" do
       expect(push(mixed(types, [%w[a root], [20, 0, 0, 5]])).out).to match(/: 1 samples of process_cpu, 1 samples of custom to /)
-      double.stop
-      @double = PyroscopeDouble.new(rules: :v1)
+      fake_server.stop
+      @fake_server = FakePyroscope.new(rules: :v1)
       ended = push(path = mixed(types, [%w[a root], [20, 0, 0, 0]], [%w[a root], [0, 0, 0, 5], { "%GVL" => "wait" }]))
       expect([ended.status, ended.out]).to eq([1, ""])
       expect(ended.err).to match(/\A#{path}: HTTP 400: .*%GVL.* \(values of custom; those before are sent\)$/)
-      expect(double.accepted.size).to eq(1)
+      expect(fake_server.accepted.size).to eq(1)
     end
 
     # Behind the good file: fields that are no message, a list that ends too early, texts that are not there, a time of 70 bits.
@@ -183,8 +183,8 @@ RSpec.describe "rperf-push push" do
       others = PprofBuilder.new(types: [%w[samples count], %w[cpu nanoseconds]]).sample(%w[a], [1, 20])
       File.binwrite("#{tmpdir}/go.pb.gz", others.gzip)
       expect(push("#{tmpdir}/go.pb.gz").status).to eq(0)
-      expect(PyroscopeClient.new(double.url).profile_types).to include("process_cpu:samples:count:cpu:nanoseconds", cpu)
-      expect(double.accepted.map(&:raw)).to eq([File.binread("#{tmpdir}/go.pb.gz")])
+      expect(PyroscopeClient.new(fake_server.url).profile_types).to include("process_cpu:samples:count:cpu:nanoseconds", cpu)
+      expect(fake_server.accepted.map(&:raw)).to eq([File.binread("#{tmpdir}/go.pb.gz")])
     end
 
     it "gives memory alone its own name and period, too" do
@@ -192,12 +192,12 @@ RSpec.describe "rperf-push push" do
                units: { alloc_objects: "count", alloc_space: "bytes" } }
       RperfPush.save("#{tmpdir}/alloc.pb.gz", data)
       expect(push("#{tmpdir}/alloc.pb.gz").all).to match(/: 1 samples to /)
-      expect(PyroscopeClient.new(double.url).profile_types).to include(memory)
+      expect(PyroscopeClient.new(fake_server.url).profile_types).to include(memory)
     end
   end
 
   it "takes names that are not ASCII without a locale" do
-    ended = rperf_push("push", "--server", double.url, "--application", "küche", path = file("löffel"), env: { "LC_ALL" => "C" })
+    ended = rperf_push("push", "--server", fake_server.url, "--application", "küche", path = file("löffel"), env: { "LC_ALL" => "C" })
     expect(ended.to_a).to match([/\A#{path}: \d+ samples to .* as küche\n\z/, "", 0])
     expect(sent).to eq(%w[küche])
   end
@@ -218,17 +218,17 @@ RSpec.describe "rperf-push push" do
     ended = push(empty, untyped, zero, cut)
     expect(ended.err.lines.map { |line| line.delete_prefix("#{tmpdir}/")[/\A.{20}/] })
       .to eq(["empty: a pprof witho", "untyped: a pprof wit", "zero: a pprof whose ", "cut: not a whole gzi"])
-    expect(double.received).to be_empty
+    expect(fake_server.received).to be_empty
   end
 
   it "keeps Parca alive, and takes to it what is fit, however old" do
-    double.stop
-    @double = ParcaDouble.new
+    fake_server.stop
+    @fake_server = FakeParca.new
     good = file("good", time_nanos: (Time.now.to_i - 7200) * 1_000_000_000)
     ended = push(file("empty") { |message| message.sample.clear }, file("untyped") { |message| message.period_type = nil }, good,
                  backend: "parca")
-    expect(ended.out).to eq("#{good}: 1 samples to #{double.url} as #{double.received.dig(0, :labels).to_h["service_name"]}\n")
-    expect([double.crashes, double.accepted.map(&:raw)]).to eq([[], [File.binread(good)]])
+    expect(ended.out).to eq("#{good}: 1 samples to #{fake_server.url} as #{fake_server.received.dig(0, :labels).to_h["service_name"]}\n")
+    expect([fake_server.crashes, fake_server.accepted.map(&:raw)]).to eq([[], [File.binread(good)]])
   end
 
   it "does not unpack without end, and says how to raise the limit" do
@@ -236,21 +236,21 @@ RSpec.describe "rperf-push push" do
     ended = push(path)
     expect([ended.status, ended.err])
       .to eq([1, "#{path}: unpacked has more than 268435456 bytes: to read it all the same, raise --max-bytes (in Ruby max_bytes:) above 268435456\n"])
-    expect(rperf_push("push", "--server", double.url, "--max-bytes", "100", file).err).to match(/: has more than 100 bytes: /)
+    expect(rperf_push("push", "--server", fake_server.url, "--max-bytes", "100", file).err).to match(/: has more than 100 bytes: /)
     expect(rperf_push("push", "--max-bytes", "0", file).to_a).to eq(["", "rperf-push: push: max_bytes must be a number of bytes above 0, got 0\n", 1])
   end
 
   it "reads no more fields than a profile of its size may have" do
     texts = "\x32\x00".b * 1_000_000
     path = file("bomb").tap { |one| File.binwrite(one, Zlib.gzip(Zlib.gunzip(File.binread(one)) + texts)) }
-    ended = rperf_push("push", "--server", double.url, "--max-bytes", (3 * 1024 * 1024).to_s, path)
+    ended = rperf_push("push", "--server", fake_server.url, "--max-bytes", (3 * 1024 * 1024).to_s, path)
     expect([ended.status, ended.err]).to eq([1, "#{path}: has more fields than a profile of 3145728 bytes\n"])
   end
 
   it "says that a profile is too old, and does not send it" do
     ended = push(path = file(time_nanos: (Time.now.to_i - 7200) * 1_000_000_000))
     expect([ended.status, ended.err]).to match([1, /\A#{path}: the profile is 2.0 hours old, the backend takes it for 55 minutes\n\z/])
-    expect(double.received).to be_empty
+    expect(fake_server.received).to be_empty
   end
 
   it "sends a profile without a time as one of now" do
@@ -258,8 +258,8 @@ RSpec.describe "rperf-push push" do
   end
 
   it "tells labels that servers of old rules refuse" do
-    double.stop
-    @double = PyroscopeDouble.new(rules: :v1)
+    fake_server.stop
+    @fake_server = FakePyroscope.new(rules: :v1)
     ended = push(path = file(labels: { "%GVL" => "wait" }))
     expect([ended.status, ended.err]).to match([1, /\A#{path}: HTTP 400: .*%GVL.*\nServers before Pyroscope 2 allow label names of letters/])
   end
@@ -270,13 +270,13 @@ RSpec.describe "rperf-push push" do
   end
 
   it "tries the others no more when there is no connection" do
-    double.stop
+    fake_server.stop
     ended = push(first = file("first"), file("second"), file("third"))
     expect([ended.status, ended.out]).to eq([1, ""])
     expect(ended.err).to match(/\A#{first}: could not connect to .*: Connection refused\n.*\nrperf-push: no connection, 2 more not tried\n\z/)
   end
 
-  it "names mistakes in the settings once" do
+  it "names errors in the settings once" do
     ended = push(file("first"), file("second"), frequency: "fast")
     expect(ended.err.lines.size).to eq(1)
     expect(ended.err).to match(/\Arperf-push: .*FREQUENCY must be an integer/)
@@ -287,33 +287,33 @@ RSpec.describe "rperf-push push" do
   end
 
   # In this process, for what happens while it waits.
-  describe RperfPush::CLI::Push do
+  describe RperfPush::CLI::Commands::Push do
     def run(path, &while_waiting)
-      described_class.new(wait: while_waiting).run(["--server", double.url, path])
+      described_class.new(wait: while_waiting).run(["--server", fake_server.url, path])
     end
 
     it "tries again when the server asks for it" do
       waits = []
-      double.fault(status: 503, retry_after: 7)
+      fake_server.fault(status: 503, retry_after: 7)
       status = nil
       expect do
-        status = run(file) { |seconds| waits << seconds and double.fault }
+        status = run(file) { |seconds| waits << seconds and fake_server.fault }
       end.to output(/1 samples/).to_stdout
       expect([status, waits]).to eq([0, [7.0]])
     end
 
     it "gives up in the end, and waits no longer than half a minute" do
       waits = []
-      double.fault(status: 429, retry_after: 900)
+      fake_server.fault(status: 429, retry_after: 900)
       status = nil
       expect { status = run(file) { |seconds| waits << seconds } }.to output(/HTTP 429: told to answer 429\nThe server limits/).to_stderr
-      expect([status, waits, double.requests]).to eq([1, [30, 30], 3])
+      expect([status, waits, fake_server.requests]).to eq([1, [30, 30], 3])
     end
 
     it "sends nothing twice that may have been stored" do
-      double.fault(status: 504)
+      fake_server.fault(status: 504)
       expect { run(file) { raise "waits" } }.to output(/HTTP 504/).to_stderr
-      expect(double.requests).to eq(1)
+      expect(fake_server.requests).to eq(1)
     end
   end
 end

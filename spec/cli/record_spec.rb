@@ -27,7 +27,7 @@ RSpec.describe "rperf-push record" do
 
   def recorded = RperfPush.load("#{tmpdir}/p.json.gz")
 
-  # Clocks know the sum of a thread. How much of it is of a method, beside loading the program, is drawn: a part that is missing or
+  # Clocks know the sum of a thread. How much of it is of a method, beside loading the program, is sampled: a part that is missing or
   # counted twice is told from chance.
   def be_about(seconds) = be_between(0.6 * seconds, 1.5 * seconds)
 
@@ -43,7 +43,7 @@ RSpec.describe "rperf-push record" do
     expect(recorded[:aggregated_samples].flat_map(&:first)).to include([a_string_ending_with("plain.rb"), "Object#busy", 3])
   end
 
-  # A wait that is longer than a window is settled in a part of its own, which begins when the window does.
+  # A wait that is longer than a window is flushed in a part of its own, which begins when the window does.
   it "keeps the work beside long waits, of a parent, its children and what they start" do
     long = program("long", "def setup = busy(0.3)\nsetup\nfork { busy 0.3; sleep 7 }\nsystem(#{RbConfig.ruby.inspect}, '-e', #{"#{busy}busy 0.3; sleep 7; busy 0.3".inspect})\nProcess.waitall")
     plain = Thread.new { rperf_push("stat", "ruby", program("plain", "busy 0.4; sleep 7")) }

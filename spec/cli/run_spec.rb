@@ -3,7 +3,7 @@
 require "rperf_push/cli"
 require "rperf_push/cli/run"
 require_relative "../support/pprof_profile"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 RSpec.describe "rperf-push run" do
   include CommandLine
@@ -83,13 +83,13 @@ RSpec.describe "rperf-push run" do
   end
 
   it "pushes to a server, under the name that is given" do
-    double = PyroscopeDouble.new
-    ended = run_command("ruby", program("plain", busy), flags: ["--server", double.url, "--application", "shop"])
+    fake_server = FakePyroscope.new
+    ended = run_command("ruby", program("plain", busy), flags: ["--server", fake_server.url, "--application", "shop"])
     expect(ended.to_a).to eq(["", "", 0])
-    expect(double.accepted.flat_map(&:labels)).to include(%w[service_name shop])
-    expect(double.violations).to eq([])
+    expect(fake_server.accepted.flat_map(&:labels)).to include(%w[service_name shop])
+    expect(fake_server.violations).to eq([])
   ensure
-    double&.stop
+    fake_server&.stop
   end
 
   it "hands on what the command says and how it ends" do

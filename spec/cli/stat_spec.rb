@@ -112,7 +112,7 @@ RSpec.describe "rperf-push stat" do
       rows = numbers_of(ended.err)
       books, pages, all = rows.values_at("Book", "Page", "allocated objects")
       expect((books + pages) / all).to be_between(0.9, 1.001)
-      expect(books / pages).to be_between(1.5, 7) # 3, by some 300 draws
+      expect(books / pages).to be_between(1.5, 7) # 3, by some 300 samples
       expect(rows.keys.grep(/#|main/)).to eq([]) # methods
       expect(RperfPush.load("#{tmpdir}/objects.json")).to include(mode: mode.to_sym).and(satisfy { |data| RperfPush::Values.names(data).one? })
     end

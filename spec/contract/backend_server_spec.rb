@@ -4,8 +4,8 @@ require "rbconfig"
 require_relative "../support/parca_server"
 require_relative "../support/pyroscope_server"
 
-# Finding, starting and ending a server, tried on programs that take the same flags and are the doubles.
-RSpec.shared_examples "a server that is found, started and ended" do |name, client, flag, double|
+# Finding, starting and ending a server, tried on programs that take the same flags and are the fake servers.
+RSpec.shared_examples "a server that is found, started and ended" do |name, client, flag, fake_server|
   let(:program) { File.join(tmpdir, name) }
   let(:variable) { name.upcase }
   let(:server) { described_class.new(program:) }
@@ -16,7 +16,7 @@ RSpec.shared_examples "a server that is found, started and ended" do |name, clie
   end
 
   before do
-    path = File.expand_path("../support/#{double}", __dir__)
+    path = File.expand_path("../support/#{fake_server}", __dir__)
     write_program(<<~SH)
       for flag; do case $flag in #{flag}*) port=${flag##*[=:]};; esac; done
       exec "#{RbConfig.ruby}" "#{path}" --port "$port" --stay
@@ -63,9 +63,9 @@ end
 
 RSpec.describe PyroscopeServer do
   it_behaves_like "a server that is found, started and ended",
-                  "pyroscope", PyroscopeClient, "-server.http-listen-port=", "pyroscope_double.rb"
+                  "pyroscope", PyroscopeClient, "-server.http-listen-port=", "fake_pyroscope.rb"
 end
 
 RSpec.describe ParcaServer do
-  it_behaves_like "a server that is found, started and ended", "parca", ParcaClient, "--http-address=", "parca_double.rb"
+  it_behaves_like "a server that is found, started and ended", "parca", ParcaClient, "--http-address=", "fake_parca.rb"
 end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# One contract, two parties: the double always, the real server wherever there is one.
+# One contract, two parties: the fake server always, the real server wherever there is one.
 #
 #   extend Contract
-#   kept_by_both double: Double::Remote, server: Server, examples: ["a Server", "a Server that is used"]
+#   kept_by_both fake_server: FakeServer::Remote, server: Server, examples: ["a Server", "a Server that is used"]
 module Contract
   # Each example group in it has `target`, the party, and `url`.
-  def kept_by_both(double:, server:, examples:)
-    kept_by("the double", examples) { double.new }
+  def kept_by_both(fake_server:, server:, examples:)
+    kept_by("the fake server", examples) { fake_server.new }
     if (real = server.find)
       kept_by("the real server", examples) { real.start }
     else

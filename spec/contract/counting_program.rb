@@ -32,7 +32,7 @@ RSpec.shared_examples "a backend that a counting program pushes to" do |backend|
 
   it "has each value under its own id, to the last one" do
     expect(@flushed).to be(true), @app.log
-    expect(@stats).to include("payloads_delivered" => @stats["payloads_sealed"], "uploads_failed" => 0, "samples_refused" => 0)
+    expect(@stats).to include("payloads_delivered" => @stats["payloads_created"], "uploads_failed" => 0, "samples_refused" => 0)
     expect(total_of("custom:bytes_sent:bytes:custom:count")).to eq(999 * 1000 / 2)
     expect(total_of("custom:samples:count:custom:count")).to eq(8)
   end

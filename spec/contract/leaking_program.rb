@@ -27,7 +27,7 @@ RSpec.shared_examples "a backend that a leaking program pushes to" do |backend, 
 
   it "has allocations as sums" do
     expect(@flushed).to be(true), @app.log
-    expect(@stats).to include("payloads_delivered" => @stats["payloads_sealed"], "uploads_failed" => 0, "heap_losses" => 0)
+    expect(@stats).to include("payloads_delivered" => @stats["payloads_created"], "uploads_failed" => 0, "heap_losses" => 0)
     expect(total_of("memory:alloc_objects:count:space:bytes#{delta}")).to eq(@stats["alloc_objects_encoded"])
     expect(total_of("memory:alloc_space:bytes:space:bytes#{delta}")).to eq(@stats["alloc_space_encoded"])
   end

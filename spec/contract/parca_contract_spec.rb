@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../support/parca_double/remote"
+require_relative "../support/fake_parca/remote"
 require_relative "../support/parca_server"
 require_relative "contract"
 require_relative "counting_program"
@@ -23,7 +23,7 @@ end
 RSpec.describe "The contract with Parca" do
   extend Contract
 
-  kept_by_both double: ParcaDouble::Remote, server: ParcaServer,
+  kept_by_both fake_server: FakeParca::Remote, server: ParcaServer,
                examples: ["a Parca", "a Parca that a profiled program writes to", "a Parca that a counting program writes to",
                           "a Parca that a leaking program writes to"]
 end

@@ -5,8 +5,8 @@ require_relative "../support/parca_client"
 require_relative "../support/pprof_builder"
 require_relative "../support/raw_write"
 
-# What Parca (0.28) does with what is written to it. Needs `url`. The double must answer as the real server does, or it proves
-# nothing. What ends the real server is not here: that is tried on the double only.
+# What Parca (0.28) does with what is written to it. Needs `url`. The fake server must answer as the real server does, or it proves
+# nothing. What ends the real server is not here: that is tried on the fake server only.
 RSpec.shared_examples "a Parca" do
   cpu = ParcaClient::CPU
   wall = ParcaClient::WALL

@@ -38,8 +38,8 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
 
   it "delivers each window" do
     expect(@flushed).to be(true), @app.log
-    expect(@stats["payloads_sealed"]).to be >= 3
-    expect(@stats).to include("payloads_delivered" => @stats["payloads_sealed"], "uploads_failed" => 0)
+    expect(@stats["payloads_created"]).to be >= 3
+    expect(@stats).to include("payloads_delivered" => @stats["payloads_created"], "uploads_failed" => 0)
   end
 
   it "lists cpu and wall, the service and its tags" do
@@ -84,7 +84,7 @@ RSpec.shared_examples "a Parca that a profiled program writes to" do
 
     it "has nothing refused, nothing that other tools would stumble over, and nothing that ends a server" do
       expect(received).to all(be_accepted)
-      expect(received.map(&:time_nanos).uniq.size).to eq(@stats["payloads_sealed"])
+      expect(received.map(&:time_nanos).uniq.size).to eq(@stats["payloads_created"])
       expect(received.flat_map(&:violations).uniq).to eq([])
       expect(target.crashes).to eq([])
     end

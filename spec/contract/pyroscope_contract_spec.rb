@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../support/pyroscope_double/remote"
+require_relative "../support/fake_pyroscope/remote"
 require_relative "../support/pyroscope_server"
 require_relative "contract"
 require_relative "counting_program"
@@ -25,7 +25,7 @@ RSpec.describe "The contract with Pyroscope" do
 
   let(:default_limits) { !target.is_a?(PyroscopeServer) || target.own? }
 
-  kept_by_both double: PyroscopeDouble::Remote, server: PyroscopeServer,
+  kept_by_both fake_server: FakePyroscope::Remote, server: PyroscopeServer,
                examples: ["a Pyroscope", "a Pyroscope that a profiled shop pushes to", "a Pyroscope that a counting program pushes to",
                           "a Pyroscope that a leaking program pushes to"]
 end

@@ -7,7 +7,7 @@ require_relative "../support/pyroscope_client"
 require_relative "../support/raw_push"
 
 # What Pyroscope (2.x, storage v2, its default limits) does with pushes. Needs `url`, and `default_limits` where the
-# server is known to have them. The double must answer as the real server does, or it proves nothing.
+# server is known to have them. The fake server must answer as the real server does, or it proves nothing.
 RSpec.shared_examples "a Pyroscope" do
   cpu = PyroscopeClient::CPU
   wall = PyroscopeClient::WALL

@@ -15,19 +15,19 @@ static inline void check_each_allocation(backend_maker make, const rpp_settings 
                                          int http_status, const char *short_message)
 {
     for (size_t nth = 1;; nth++) {
-        rpp_delivery delivery = {0};
+        rpp_upload_result result = {0};
         fake_http_client http;
         fake_http_client_init(&http);
         fake_http_client_answer(&http, http_status, "text/plain", "no");
         rpp_alloc_fail_at(nth);
         rpp_backend *backend = make(settings, &http.client);
-        rpp_status status = backend ? backend->deliver(backend, payload, 1, &delivery) : RPP_NO_MEMORY;
+        rpp_status status = backend ? backend->deliver(backend, payload, 1, &result) : RPP_NO_MEMORY;
         bool failed = rpp_alloc_count() >= nth;
         rpp_alloc_fail_at(0);
         if (backend) backend->free(backend);
         fake_http_client_destroy(&http);
         if (failed && status == RPP_OK && short_message) {
-            CHECK_STR(delivery.message, short_message);
+            CHECK_STR(result.message, short_message);
         } else {
             CHECK_INT(status, failed ? RPP_NO_MEMORY : RPP_OK);
         }

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-static void forget(fake_http_client *self)
+static void discard(fake_http_client *self)
 {
     free(self->url);
     free(self->sent_type);
@@ -30,7 +30,7 @@ static char *join_headers(const rpp_http_request *request)
 static rpp_status perform(rpp_http_client *client, const rpp_http_request *request, rpp_http_response *response)
 {
     fake_http_client *self = (fake_http_client *)client;
-    forget(self);
+    discard(self);
     self->count++;
     self->url = strdup(request->url);
     self->sent_type = strdup(request->content_type ? request->content_type : "");
@@ -72,7 +72,7 @@ void fake_http_client_init(fake_http_client *self)
 
 void fake_http_client_destroy(fake_http_client *self)
 {
-    forget(self);
+    discard(self);
 }
 
 void fake_http_client_answer(fake_http_client *self, int status, const char *content_type, const char *body)

@@ -136,7 +136,7 @@ static inline const char *text_in(const pprof_model *pprof, field *fields, const
 }
 
 /* Without its fields, which belong to another message. */
-static inline void pprof_forget(pprof_model *pprof)
+static inline void pprof_discard(pprof_model *pprof)
 {
     free(pprof->strings);
     free(pprof->functions);
@@ -147,7 +147,7 @@ static inline void pprof_forget(pprof_model *pprof)
 static inline void pprof_free(pprof_model *pprof)
 {
     free_fields(pprof->fields);
-    pprof_forget(pprof);
+    pprof_discard(pprof);
 }
 
 /* "leaf:line;...;root:line" of a sample; lines that are 0 are left out. */

@@ -21,11 +21,11 @@
 
 enum { PLACES = 64, SETS = 24, PHASES = 128 };
 
-/* RUNNING or GC with `rests`: off its core, with the GVL in its hands. BLOCKED with `burns`: zlib and the like. */
+/* RUNNING or GC with `carry_over`: off its core, with the GVL in its hands. BLOCKED with `burns`: zlib and the like. */
 typedef struct phase {
     rpp_state state;
     uint8_t place, labels;
-    bool rests, burns;
+    bool carry_over, burns;
     uint64_t from_ns, to_ns; /* its length, evenly between them */
 } phase;
 
@@ -49,9 +49,9 @@ typedef struct sim_world {
     bool has_collector;      /* it ticks instead of the kernel */
     double crowded; /* how often its tick within the first `keeps_core_ns` of a run waits until they are over */
     uint64_t keeps_core_ns;
-    rpp_run_ages ages; /* for rules.ages */
+    rpp_late_ticks ages; /* for rules.late_ticks */
     rpp_profile *profile;
-    rpp_rests rests;
+    rpp_carry_over carry_over;
     uint32_t threads;
     rpp_label_set *sets[SETS];
     sim_truth is, seen;
@@ -97,7 +97,7 @@ static inline void sim_world_init(sim_world *world, uint64_t seed, uint64_t peri
     world->random = seed * 2 + 1;
     for (int i = 0; i < 8; i++) rpp_random_next(&world->random);
     world->window_ns = 1000 * period_ns;
-    world->stand_in_ns = RPP_SHARES_LITTLE * (double)period_ns; /* at the end */
+    world->stand_in_ns = RPP_MISSED_PERIODS * (double)period_ns; /* at the end */
     world->tick_phase_ns = sim_random(world, tick_ns);
     for (unsigned i = 1; i < SETS; i++) {
         char text[8];
@@ -131,11 +131,11 @@ static inline void sim_capture(sim_thread *t, rpp_due due, unsigned place)
     }
 }
 
-static inline void sim_settle(sim_thread *t)
+static inline void sim_flush(sim_thread *t)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_sample sample = {.thread_seq = t->seq};
-        if (rpp_ledger_take_sum(&t->ledger, state, &sample)) sim_add(t->world, &sample, 0);
+        if (rpp_ledger_take_total(&t->ledger, state, &sample)) sim_add(t->world, &sample, 0);
     }
 }
 
@@ -161,7 +161,7 @@ static inline void sim_take_ticks(sim_thread *t)
     sim_capture(t, rpp_ledger_found(&t->ledger, weight_ns, t->found, t->now_ns), t->current.place);
 }
 
-static inline void sim_draw_tick(sim_thread *t)
+static inline void sim_sample_tick(sim_thread *t)
 {
     uint64_t period = atomic_load(&t->world->rules.period_ns);
     t->tick_ns = t->tick_period_end_ns + sim_random(t->world, period);
@@ -195,14 +195,14 @@ static inline void sim_be_found_until(sim_thread *t, uint64_t end_ns, bool burns
             t->ticks++;
             if (burns) sim_take_ticks(t);
         }
-        sim_draw_tick(t);
+        sim_sample_tick(t);
     }
 }
 
 static inline bool sim_burns(const phase *p)
 {
     if (p->state == RPP_STATE_WAITING) return false;
-    return p->state == RPP_STATE_BLOCKED ? p->burns : !p->rests;
+    return p->state == RPP_STATE_BLOCKED ? p->burns : !p->carry_over;
 }
 
 static inline bool sim_is_missed(sim_world *world)
@@ -301,7 +301,7 @@ static inline void sim_thread_start(sim_thread *t, sim_world *world, const patte
     rpp_ledger_clocked(&t->ledger, 0);
     t->armed_ns = rpp_ledger_silent_ns(&t->ledger);
     t->tick_period_end_ns = now_ns;
-    if (world->has_collector) sim_draw_tick(t);
+    if (world->has_collector) sim_sample_tick(t);
     sim_next_phase(t);
 }
 
@@ -318,7 +318,7 @@ static inline void sim_run_until(sim_thread *t, uint64_t end_ns)
 static inline void sim_thread_end(sim_thread *t)
 {
     rpp_ledger_ended(&t->ledger, t->now_ns);
-    sim_settle(t);
+    sim_flush(t);
     rpp_ledger_relabelled(&t->ledger, NULL);
 }
 
@@ -342,10 +342,10 @@ static inline void sim_read_row(sim_world *world, const rpp_row *row)
     seen->label_ns[labels] += (double)row->cpu_ns;
 }
 
-static inline void sim_seal(sim_world *world, bool last)
+static inline void sim_close(sim_world *world, bool last)
 {
     if (!world->profile) return;
-    rpp_profile_share_out(world->profile, atomic_load(&world->rules.period_ns), last, &world->rests);
+    rpp_profile_distribute(world->profile, atomic_load(&world->rules.period_ns), last, &world->carry_over);
     for (size_t i = 0; i < rpp_profile_row_count(world->profile); i++) {
         sim_read_row(world, &rpp_profile_rows(world->profile)[i]);
     }
@@ -364,9 +364,9 @@ static inline void sim_run(sim_world *world, const pattern *patterns, unsigned t
         for (unsigned i = 0; i < threads; i++) {
             sim_run_until(&t[i], boundary);
             sim_capture(&t[i], rpp_ledger_bounded(&t[i].ledger, boundary), t[i].current.place);
-            sim_settle(&t[i]);
+            sim_flush(&t[i]);
         }
-        sim_seal(world, w == windows && !world->goes_on);
+        sim_close(world, w == windows && !world->goes_on);
         world->stand_in_ns += threads * (double)atomic_load(&world->rules.period_ns);
     }
     for (unsigned i = 0; i < threads; i++) sim_thread_end(&t[i]);
@@ -401,13 +401,13 @@ static inline bool sim_is_near(double seen, double is, double allowed)
                  is_ ? 100 * allowed_ / is_ : 0);                                                                      \
     } while (0)
 
-/* To the nanosecond: what is not seen is in the rests. */
+/* To the nanosecond: what is not seen is in the carry_over. */
 static inline void sim_check_sums(const sim_world *w)
 {
     double cpu = w->seen.all_cpu_ns, wall = w->seen.all_wall_ns;
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        cpu += (double)w->rests.cpu_ns[state];
-        wall += (double)w->rests.wall_ns[state];
+        cpu += (double)w->carry_over.cpu_ns[state];
+        wall += (double)w->carry_over.wall_ns[state];
     }
     CHECK_INT(cpu, w->is.all_cpu_ns);
     CHECK_INT(wall, w->is.all_wall_ns);

@@ -3,7 +3,7 @@
  * TEST(name) { ... } registers itself. `test_x` runs all, `test_x NAME` one, `test_x --list` lists them. A failed CHECK
  * says where and what, ends its test, and makes the program exit with 1.
  *
- * TEST_BY_NUMBERS(name) { ... } does the same thing many times, so that chance cannot hide a mistake. An instrument,
+ * TEST_BY_NUMBERS(name) { ... } does the same thing many times, so that chance cannot hide an error. An instrument,
  * which makes it slow, would see nothing there that a TEST does not show it: `test_x --without-numbers` leaves it out.
  */
 #ifndef RPP_TEST_H

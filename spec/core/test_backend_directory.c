@@ -22,7 +22,7 @@ typedef struct scene {
     char root[64], directory[96];
     rpp_settings settings;
     rpp_backend *backend;
-    rpp_delivery delivery;
+    rpp_upload_result result;
 } scene;
 
 static uint8_t profile[100] = {0x1f, 0x8b};
@@ -50,7 +50,7 @@ static void tear_down(scene *s)
 static void deliver(scene *s, uint64_t time_ns, uint64_t sequence)
 {
     rpp_payload payload = {.bytes = profile, .length = sizeof profile, .time_ns = time_ns, .sequence = sequence};
-    CHECK_OK(s->backend->deliver(s->backend, &payload, 1, &s->delivery));
+    CHECK_OK(s->backend->deliver(s->backend, &payload, 1, &s->result));
 }
 
 static void touch(scene *s, const char *name)
@@ -95,7 +95,7 @@ TEST(a_profile_becomes_one_whole_private_file)
     struct stat status;
     set_up(&s);
     deliver(&s, AT, 12);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(s.result.attempt.end, RPP_END_STORED);
     CHECK_INT(count_files(&s), 1);
     snprintf(path, sizeof path, "%s%s", s.directory, name_of(name, "20231114T221320.123Z", 12));
     FILE *file = fopen(path, "r");
@@ -119,7 +119,7 @@ TEST(a_file_of_another_process_is_not_replaced)
     deliver(&s, AT, 1);
     deliver(&s, AT, 1);
     deliver(&s, AT, 1);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(s.result.attempt.end, RPP_END_STORED);
     CHECK_INT(count_files(&s), 3);
     CHECK(exists(&s, name_of(first, "20231114T221320.123Z", 1)));
     CHECK(exists(&s, name_of(next, "20231114T221320.124Z", 1)) && exists(&s, name_of(next, "20231114T221320.125Z", 1)));
@@ -140,7 +140,7 @@ TEST(names_are_safe_for_every_file_system)
         s.settings.application_name = (char *)(uintptr_t)names[i][0];
         s.backend = rpp_backend_directory_new(&s.settings);
         deliver(&s, AT, 1);
-        CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+        CHECK_INT(s.result.attempt.end, RPP_END_STORED);
         snprintf(command, sizeof command, "ls '%s' | grep -q '^%s2023'", s.directory, names[i][1]);
         CHECK_INT(system(command), 0);
         tear_down(&s);
@@ -206,12 +206,12 @@ TEST(a_directory_that_cannot_be_made_is_an_error_in_words)
     CHECK(file);
     fclose(file);
     deliver(&s, AT, 1);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_IO_ERROR);
-    CHECK(strstr(s.delivery.message, "could not create /tmp/rpp-directory-"));
-    CHECK(strstr(s.delivery.message, "Not a directory"));
+    CHECK_INT(s.result.attempt.end, RPP_END_IO_ERROR);
+    CHECK(strstr(s.result.message, "could not create /tmp/rpp-directory-"));
+    CHECK(strstr(s.result.message, "Not a directory"));
     CHECK_INT(unlink(path), 0);
     deliver(&s, AT, 1);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(s.result.attempt.end, RPP_END_STORED);
     tear_down(&s);
 }
 
@@ -229,7 +229,7 @@ TEST(a_directory_that_vanished_is_made_again)
     deliver(&s, AT, 1);
     shell("rm -rf '%s'", s.root); /* with what it lies in */
     deliver(&s, AT, 2);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(s.result.attempt.end, RPP_END_STORED);
     CHECK_INT(count_files(&s), 1);
     tear_down(&s);
 }
@@ -245,13 +245,13 @@ TEST(what_cannot_be_made_again_is_an_error_in_words_until_it_can)
     shell("touch '%s'", path);
     for (uint64_t sequence = 2; sequence <= 3; sequence++) {
         deliver(&s, AT, sequence);
-        CHECK_INT(s.delivery.attempt.end, RPP_END_IO_ERROR);
-        CHECK(strstr(s.delivery.message, "could not create /tmp/rpp-directory-"));
-        CHECK(strstr(s.delivery.message, "Not a directory"));
+        CHECK_INT(s.result.attempt.end, RPP_END_IO_ERROR);
+        CHECK(strstr(s.result.message, "could not create /tmp/rpp-directory-"));
+        CHECK(strstr(s.result.message, "Not a directory"));
     }
     shell("rm '%s'", path);
     deliver(&s, AT, 3);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(s.result.attempt.end, RPP_END_STORED);
     CHECK_INT(count_files(&s), 1);
     tear_down(&s);
 }
@@ -268,8 +268,8 @@ TEST(a_full_disk_leaves_nothing_behind)
     CHECK_INT(setrlimit(RLIMIT_FSIZE, &small), 0);
     deliver(&s, AT, 2);
     CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), 0);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_IO_ERROR);
-    CHECK(strstr(s.delivery.message, "File too large"));
+    CHECK_INT(s.result.attempt.end, RPP_END_IO_ERROR);
+    CHECK(strstr(s.result.message, "File too large"));
     CHECK_INT(count_files(&s), 1);
     tear_down(&s);
 }
@@ -312,7 +312,7 @@ TEST(a_link_in_the_way_is_not_followed)
     snprintf(trap, sizeof trap, "%s%s", s.directory, name_of(name, "20231114T221320.123Z", 2));
     CHECK_INT(symlink(victim, trap), 0);
     deliver(&s, AT, 2);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_STORED);
+    CHECK_INT(s.result.attempt.end, RPP_END_STORED);
     CHECK(access(victim, F_OK) != 0);
     CHECK(exists(&s, name_of(name, "20231114T221320.124Z", 2)));
     tear_down(&s);
@@ -327,12 +327,12 @@ TEST(every_allocation_may_fail)
         rpp_payload payload = {.bytes = profile, .length = sizeof profile, .time_ns = AT, .sequence = nth};
         rpp_alloc_fail_at(nth);
         rpp_backend *backend = rpp_backend_directory_new(&s.settings);
-        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &s.delivery) : RPP_NO_MEMORY;
+        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &s.result) : RPP_NO_MEMORY;
         bool failed = rpp_alloc_count() >= nth;
         rpp_alloc_fail_at(0);
         if (backend) backend->free(backend);
         /* Once the file is stored, not being able to make room is no failure. */
-        CHECK(status == RPP_OK ? s.delivery.attempt.end == RPP_END_STORED : failed && status == RPP_NO_MEMORY);
+        CHECK(status == RPP_OK ? s.result.attempt.end == RPP_END_STORED : failed && status == RPP_NO_MEMORY);
         if (!failed) break;
     }
     tear_down(&s);

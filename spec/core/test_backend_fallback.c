@@ -18,7 +18,7 @@ typedef struct scene {
     fake_server server;
     rpp_settings *settings;
     rpp_backend *backend;
-    rpp_delivery delivery;
+    rpp_upload_result result;
     unsigned infos;
     char line[RPP_LOG_LINE_MAX];
 } scene;
@@ -48,7 +48,7 @@ static void keep_line(rpp_log_level level, const char *line, void *context)
 
 static void set_up(scene *s, const char *backend)
 {
-    rpp_mistakes none = {0};
+    rpp_errors none = {0};
     memset(s, 0, sizeof *s);
     fake_http_client_init(&s->server.http);
     s->server.perform = s->server.http.client.perform;
@@ -75,8 +75,8 @@ static int deliver(scene *s, int push, int ingest)
     rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1};
     s->server.push = push;
     s->server.ingest = ingest;
-    CHECK_OK(s->backend->deliver(s->backend, &payload, 1, &s->delivery));
-    return s->delivery.attempt.end == RPP_END_ANSWERED ? s->delivery.attempt.http_status : 0;
+    CHECK_OK(s->backend->deliver(s->backend, &payload, 1, &s->result));
+    return s->result.attempt.end == RPP_END_ANSWERED ? s->result.attempt.http_status : 0;
 }
 
 TEST(one_that_knows_push_is_never_asked_otherwise)
@@ -119,7 +119,7 @@ TEST(only_success_makes_it_stay)
     CHECK_INT(deliver(&s, 404, 503), 503);
     CHECK_INT(deliver(&s, 404, 422), 422);
     CHECK_INT(deliver(&s, 404, 0), 0);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_NO_ANSWER);
+    CHECK_INT(s.result.attempt.end, RPP_END_NO_ANSWER);
     CHECK_INT(deliver(&s, 200, 200), 200);
     CHECK_INT(s.server.ingests, 3);
     CHECK_INT(s.infos, 0);
@@ -131,7 +131,7 @@ TEST(where_neither_is_known_the_answer_is_that_of_push)
     scene s;
     set_up(&s, "pyroscope,pyroscope_ingest");
     CHECK_INT(deliver(&s, 501, 404), 501);
-    CHECK(strstr(s.delivery.message, "HTTP 501"));
+    CHECK(strstr(s.result.message, "HTTP 501"));
     tear_down(&s);
 }
 
@@ -156,14 +156,14 @@ TEST(every_allocation_may_fail)
     settings.backend = RPP_BACKEND_PYROSCOPE_OR_INGEST;
     rpp_log_set_sink(keep_line, &(scene){0});
     for (size_t nth = 1;; nth++) {
-        rpp_delivery delivery = {0};
+        rpp_upload_result result = {0};
         fake_server server = {.push = 404, .ingest = 200};
         fake_http_client_init(&server.http);
         server.perform = server.http.client.perform;
         server.http.client.perform = perform;
         rpp_alloc_fail_at(nth);
         rpp_backend *backend = rpp_backend_new(&settings, &server.http.client);
-        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &delivery) : RPP_NO_MEMORY;
+        rpp_status status = backend ? backend->deliver(backend, &payload, 1, &result) : RPP_NO_MEMORY;
         bool failed = rpp_alloc_count() >= nth;
         rpp_alloc_fail_at(0);
         if (backend) backend->free(backend);

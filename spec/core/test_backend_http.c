@@ -13,12 +13,12 @@ static const rpp_payload payload = {.bytes = profile,
 
 static void deliver(const rpp_settings *settings, fake_http_client *http)
 {
-    rpp_delivery delivery = {0};
+    rpp_upload_result result = {0};
     fake_http_client_init(http);
     rpp_backend *backend = rpp_backend_http_new(settings, &http->client);
     CHECK(backend);
-    CHECK_OK(backend->deliver(backend, &payload, 5, &delivery));
-    CHECK_INT(delivery.attempt.http_status, 200);
+    CHECK_OK(backend->deliver(backend, &payload, 5, &result));
+    CHECK_INT(result.attempt.http_status, 200);
     CHECK_STR(backend->name, "http");
     CHECK(backend->legal_label_names);
     CHECK(!backend->limits.max_raw_bytes && !backend->limits.max_samples);

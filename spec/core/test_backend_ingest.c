@@ -10,12 +10,12 @@ static uint8_t profile[] = {0x1f, 0x8b, 9};
 static void check_url(const rpp_settings *settings, uint64_t time_ns, uint64_t duration_ns, const char *expected)
 {
     rpp_payload payload = {.bytes = profile, .length = sizeof profile, .time_ns = time_ns, .duration_ns = duration_ns};
-    rpp_delivery delivery = {0};
+    rpp_upload_result result = {0};
     fake_http_client http;
     fake_http_client_init(&http);
     rpp_backend *backend = rpp_backend_ingest_new(settings, &http.client);
-    CHECK_OK(backend->deliver(backend, &payload, 77, &delivery));
-    CHECK_INT(delivery.attempt.http_status, 200);
+    CHECK_OK(backend->deliver(backend, &payload, 77, &result));
+    CHECK_INT(result.attempt.http_status, 200);
     CHECK_STR(http.url, expected);
     CHECK_STR(http.sent_type, "application/octet-stream");
     CHECK_INT(http.sent_length, sizeof profile);
@@ -56,15 +56,15 @@ static rpp_attempt answered(int status, const char *body)
 {
     rpp_settings settings = {.application_name = "shop", .server_address = "http://h"};
     rpp_payload payload = {.bytes = profile, .length = sizeof profile};
-    rpp_delivery delivery = {0};
+    rpp_upload_result result = {0};
     fake_http_client http;
     fake_http_client_init(&http);
     fake_http_client_answer(&http, status, "text/plain", body);
     rpp_backend *backend = rpp_backend_ingest_new(&settings, &http.client);
-    CHECK_OK(backend->deliver(backend, &payload, 77, &delivery));
+    CHECK_OK(backend->deliver(backend, &payload, 77, &result));
     backend->free(backend);
     fake_http_client_destroy(&http);
-    return delivery.attempt;
+    return result.attempt;
 }
 
 /* The server answers it to everything that its parts could not do. */

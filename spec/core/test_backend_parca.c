@@ -13,7 +13,7 @@ typedef struct scene {
     fake_http_client http;
     rpp_backend *backend;
     rpp_payload payload;
-    rpp_delivery delivery;
+    rpp_upload_result result;
 } scene;
 
 static void set_up(scene *s, const rpp_settings *with)
@@ -27,7 +27,7 @@ static void set_up(scene *s, const rpp_settings *with)
 
 static void deliver(scene *s)
 {
-    CHECK_OK(s->backend->deliver(s->backend, &s->payload, 99, &s->delivery));
+    CHECK_OK(s->backend->deliver(s->backend, &s->payload, 99, &s->result));
 }
 
 static void tear_down(scene *s)
@@ -91,7 +91,7 @@ TEST(several_series_in_one_request)
         s.http.count = 0;
         deliver(&s);
         CHECK_INT(s.http.count, 0);
-        CHECK(s.delivery.attempt.permanent && strstr(s.delivery.message, "damaged"));
+        CHECK(s.result.attempt.permanent && strstr(s.result.message, "damaged"));
     }
     rpp_byte_buffer_destroy(&list);
     tear_down(&s);
@@ -130,13 +130,13 @@ TEST(an_empty_profile_is_never_sent)
     s.payload.samples = 0;
     deliver(&s);
     CHECK_INT(s.http.count, 0);
-    CHECK_INT(s.delivery.attempt.end, RPP_END_NOT_SENT);
-    CHECK(s.delivery.attempt.permanent);
+    CHECK_INT(s.result.attempt.end, RPP_END_NOT_SENT);
+    CHECK(s.result.attempt.permanent);
     s.payload.samples = 1;
     s.payload.length = 0;
     deliver(&s);
     CHECK_INT(s.http.count, 0);
-    CHECK(s.delivery.attempt.permanent);
+    CHECK(s.result.attempt.permanent);
     tear_down(&s);
 }
 
@@ -161,12 +161,12 @@ TEST(a_closed_connection_is_retried_twice_at_most)
         s.http.error = "closed";
         for (int attempt = 1; attempt <= 3; attempt++) {
             deliver(&s);
-            CHECK_INT(s.delivery.attempt.permanent, attempt == 3);
+            CHECK_INT(s.result.attempt.permanent, attempt == 3);
         }
-        CHECK(strstr(s.delivery.message, "third time"));
+        CHECK(strstr(s.result.message, "third time"));
         s.payload.sequence = 2; /* another one starts anew */
         deliver(&s);
-        CHECK(!s.delivery.attempt.permanent);
+        CHECK(!s.result.attempt.permanent);
         tear_down(&s);
     }
 }
@@ -179,7 +179,7 @@ TEST(refused_connections_and_timeouts_are_no_crashes)
     for (int attempt = 1; attempt <= 9; attempt++) {
         s.http.connected = s.http.timed_out = attempt % 2 == 0;
         deliver(&s);
-        CHECK(!s.delivery.attempt.permanent);
+        CHECK(!s.result.attempt.permanent);
     }
     tear_down(&s);
 }
@@ -191,11 +191,11 @@ TEST(grpc_messages_are_shown)
     fake_http_client_answer(&s.http, 400, "application/json",
                             "{\"code\":3,\"message\":\"function id is 0\",\"details\":[]}");
     deliver(&s);
-    CHECK_STR(s.delivery.message, "HTTP 400: function id is 0");
+    CHECK_STR(s.result.message, "HTTP 400: function id is 0");
     fake_http_client_answer(&s.http, 429, "application/json",
                             "{\"code\":8,\"message\":\"grpc: received message larger than max\"}");
     deliver(&s);
-    CHECK(s.delivery.attempt.permanent);
+    CHECK(s.result.attempt.permanent);
     tear_down(&s);
 }
 

@@ -15,19 +15,19 @@ static const rpp_settings settings = {
 static uint8_t profile[] = {0x1f, 0x8b, 0, 1, 2, 3, 0xff};
 static const rpp_payload payload = {.bytes = profile, .length = sizeof profile, .samples = 1, .sequence = 1};
 
-static rpp_delivery deliver_group(const rpp_settings *with, fake_http_client *http, rpp_value_group group)
+static rpp_upload_result deliver_group(const rpp_settings *with, fake_http_client *http, rpp_value_group group)
 {
-    rpp_delivery delivery = {0};
+    rpp_upload_result result = {0};
     rpp_payload delivered = payload;
     delivered.group = group;
     rpp_backend *backend = rpp_backend_pyroscope_new(with, &http->client);
     CHECK(backend);
-    CHECK_OK(backend->deliver(backend, &delivered, 12345, &delivery));
+    CHECK_OK(backend->deliver(backend, &delivered, 12345, &result));
     backend->free(backend);
-    return delivery;
+    return result;
 }
 
-static rpp_delivery deliver(const rpp_settings *with, fake_http_client *http)
+static rpp_upload_result deliver(const rpp_settings *with, fake_http_client *http)
 {
     return deliver_group(with, http, RPP_GROUP_PROCESS_CPU);
 }
@@ -105,10 +105,10 @@ TEST(one_series_with_one_profile_to_the_push_address)
     static decoded sent;
     fake_http_client http;
     fake_http_client_init(&http);
-    rpp_delivery delivery = deliver(&settings, &http);
-    CHECK_INT(delivery.attempt.end, RPP_END_ANSWERED);
-    CHECK_INT(delivery.attempt.http_status, 200);
-    CHECK_STR(delivery.message, "");
+    rpp_upload_result result = deliver(&settings, &http);
+    CHECK_INT(result.attempt.end, RPP_END_ANSWERED);
+    CHECK_INT(result.attempt.http_status, 200);
+    CHECK_STR(result.message, "");
     CHECK_STR(http.url, "http://pyro:4040/base/push.v1.PusherService/Push");
     CHECK_STR(http.sent_type, "application/proto");
     CHECK_STR(http.headers, "");
@@ -186,14 +186,14 @@ TEST(limits_are_below_what_the_server_refuses)
     backend->free(backend);
 }
 
-static rpp_delivery answered(int status, const char *type, const char *body)
+static rpp_upload_result answered(int status, const char *type, const char *body)
 {
     fake_http_client http;
     fake_http_client_init(&http);
     fake_http_client_answer(&http, status, type, body);
-    rpp_delivery delivery = deliver(&settings, &http);
+    rpp_upload_result result = deliver(&settings, &http);
     fake_http_client_destroy(&http);
-    return delivery;
+    return result;
 }
 
 TEST(the_servers_message_reaches_the_user)
@@ -217,8 +217,8 @@ TEST(a_server_that_repeats_the_credentials_is_not_quoted_with_them)
     fake_http_client http;
     fake_http_client_init(&http);
     fake_http_client_answer(&http, 401, "application/json", "{\"message\":\"no access for t0ken-abc\"}");
-    rpp_delivery delivery = deliver(&with_token, &http);
-    CHECK(strstr(delivery.message, "HTTP 401: no access for *********"));
+    rpp_upload_result result = deliver(&with_token, &http);
+    CHECK(strstr(result.message, "HTTP 401: no access for *********"));
     fake_http_client_destroy(&http);
 }
 
@@ -236,7 +236,7 @@ TEST(a_message_is_cut_at_a_character_and_holds_no_controls)
     for (int i = 0; i < 200; i++, length += 2) memcpy(body + length, "\xc3\xa4", 2);
     memcpy(body + length, "\"}", 3);
     CHECK_INT(strlen(answered(400, "application/json", body).message), strlen("HTTP 400: ") + 300);
-    rpp_delivery odd = answered(400, "text/plain", "a\x1b[31m\x80");
+    rpp_upload_result odd = answered(400, "text/plain", "a\x1b[31m\x80");
     CHECK_STR(odd.message, "HTTP 400: a?[31m?");
     /* One byte more at the begin, and the cut would split a character. */
     memmove(body + strlen("{\"message\":\"x"), body + strlen("{\"message\":\""),
@@ -254,8 +254,8 @@ TEST(only_a_429_about_size_is_for_ever)
 
 static rpp_answer_meaning meaning_of_500(const char *body)
 {
-    rpp_delivery delivery = answered(500, "application/json", body);
-    return delivery.attempt.permanent ? (rpp_answer_meaning)99 : delivery.attempt.meaning;
+    rpp_upload_result result = answered(500, "application/json", body);
+    return result.attempt.permanent ? (rpp_answer_meaning)99 : result.attempt.meaning;
 }
 
 TEST(a_500_is_judged_by_its_code)
@@ -284,7 +284,7 @@ TEST(of_several_targets_that_alloy_has_some_may_have_stored_it)
 
 TEST(a_page_is_no_answer_of_the_server)
 {
-    rpp_delivery page = answered(200, "text/html; charset=utf-8", "<html>Sign in</html>");
+    rpp_upload_result page = answered(200, "text/html; charset=utf-8", "<html>Sign in</html>");
     CHECK_INT(page.attempt.meaning, RPP_MEANS_REFUSED);
     CHECK(rpp_attempt_is_refusal(&page.attempt));
     CHECK(strstr(page.message, "HTTP 200 with a page of HTML"));
@@ -299,10 +299,10 @@ TEST(without_an_answer_the_client_speaks)
     http.attempt = (rpp_attempt){.end = RPP_END_NO_ANSWER, .sent_whole = true};
     http.error = "no answer from pyro:4040 within 10.0 s";
     http.timed_out = true;
-    rpp_delivery delivery = deliver(&settings, &http);
-    CHECK_INT(delivery.attempt.end, RPP_END_NO_ANSWER);
-    CHECK(delivery.timed_out);
-    CHECK_STR(delivery.message, http.error);
+    rpp_upload_result result = deliver(&settings, &http);
+    CHECK_INT(result.attempt.end, RPP_END_NO_ANSWER);
+    CHECK(result.timed_out);
+    CHECK_STR(result.message, http.error);
     fake_http_client_destroy(&http);
 }
 

@@ -83,12 +83,12 @@ static void end(void)
 /* --- a look --- */
 
 /* All that is open counts until now, and goes on. */
-static void settle(side *s)
+static void flush(side *s)
 {
     rpp_call_trace_charge(&s->trace, now());
     for (uint32_t i = 0; i < STACKS; i++) {
         if (&s->stacks[i] != s->trace.running) rpp_call_trace_wait(&s->trace, &s->stacks[i], now_ns);
-        rpp_call_thread_settle(&s->threads[i], s->trace.tree, now_ns);
+        rpp_call_thread_flush(&s->threads[i], s->trace.tree, now_ns);
     }
 }
 
@@ -121,8 +121,8 @@ static void tell(uint32_t most)
 
 static void look(void)
 {
-    settle(&plain);
-    settle(&watched);
+    flush(&plain);
+    flush(&watched);
     take_some(some(2) ? 1 + some(60) : UINT32_MAX); /* the rest comes with the next ones */
     tell(some(3) ? UINT32_MAX : some(20));
 }
@@ -160,8 +160,8 @@ static void check_node(const rpp_call_tree *expected, uint32_t id)
 static void compare(void)
 {
     uint64_t taken_ns;
-    settle(&plain);
-    settle(&watched);
+    flush(&plain);
+    flush(&watched);
     while (!take_some(50)) continue;
     tell(UINT32_MAX);
     rpp_call_tree *expected = shown(plain.trace.tree, &taken_ns);
@@ -209,7 +209,7 @@ static void begin_anew(side *s, uint32_t number, uint32_t root, uint32_t opened)
 {
     rpp_call_stack *stack = &s->stacks[number];
     rpp_call_trace_wait(&s->trace, stack, now_ns);
-    rpp_call_thread_settle(&s->threads[number], s->trace.tree, now_ns);
+    rpp_call_thread_flush(&s->threads[number], s->trace.tree, now_ns);
     stack->count = 0;
     stack->root = root;
     rpp_call_tree_touch(s->trace.tree, root);
@@ -327,7 +327,7 @@ TEST(only_what_has_changed_is_told)
         call(1, method, 10);
         leave(1, 1000);
     }
-    settle(&watched);
+    flush(&watched);
     take();
     uint32_t all = told();
     CHECK(all > 4);
@@ -405,11 +405,11 @@ TEST(a_place_is_that_of_the_next_one_above_which_is_shown)
     take();
     uint32_t top = rpp_call_stack_top(&watched.stacks[0]), caller = watched.stacks[0].entries[0].node;
     const rpp_call_tree *tree = watched.trace.tree;
-    uint32_t place = rpp_call_changes_place(changes, tree, caller);
-    CHECK_INT(rpp_call_changes_place(changes, tree, top), place);
-    CHECK(place != rpp_call_changes_place(changes, tree, watched.stacks[0].root));
+    uint32_t place = rpp_call_changes_shown_as(changes, tree, caller);
+    CHECK_INT(rpp_call_changes_shown_as(changes, tree, top), place);
+    CHECK(place != rpp_call_changes_shown_as(changes, tree, watched.stacks[0].root));
     call(4, 7, 1); /* nobody has taken it yet */
-    CHECK_INT(rpp_call_changes_place(changes, tree, rpp_call_stack_top(&watched.stacks[0])), place);
+    CHECK_INT(rpp_call_changes_shown_as(changes, tree, rpp_call_stack_top(&watched.stacks[0])), place);
     end();
 }
 

@@ -42,7 +42,7 @@ TEST(objects_that_differ_in_one_thing_are_told_apart)
         CHECK_INT(count_of(objects, kinds[i], &bytes), 3 * (i + 1));
         CHECK_INT(bytes, 3 * (i + 1) * (40 + i));
     }
-    CHECK_INT(rpp_call_objects_untold(objects), 0);
+    CHECK_INT(rpp_call_objects_unattributed(objects), 0);
     rpp_call_objects_free(objects);
 }
 
@@ -62,7 +62,7 @@ TEST(kinds_past_the_limit_are_counted_together_and_known_ones_go_on)
     CHECK_INT(rpp_call_objects_count(objects), 100);
     CHECK_INT(count_of(objects, kind_of(8, 16, 3, 100), &bytes), 2);
     CHECK_INT(count_of(objects, kind_of(8, 16, 3, 101), &bytes), 0);
-    CHECK_INT(rpp_call_objects_untold(objects), 100);
+    CHECK_INT(rpp_call_objects_unattributed(objects), 100);
     rpp_call_objects_free(objects);
     rpp_call_objects_free(NULL);
 }

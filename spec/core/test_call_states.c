@@ -1,4 +1,5 @@
-/* test_call_states.c - own time and waiting are split: running, blocked, waiting for the lock, in the GC, suspended. */
+/* test_call_states.c - self time and waiting are split: running, blocked, waiting for the lock, in the GC, suspended.
+ * */
 #include "calls/call_fold.h"
 #include "calls/call_states.h"
 #include "calls/call_sums.h"
@@ -131,7 +132,7 @@ TEST(threads_that_did_not_run_when_the_tracing_began_are_blocked_or_wait)
     for (uint32_t i = 0; i < 3; i++) {
         rpp_call_thread_got(&threads[i], now_ns);
         rpp_call_trace_wait(&trace, &stacks[i], now_ns);
-        rpp_call_thread_settle(&threads[i], trace.tree, now_ns);
+        rpp_call_thread_flush(&threads[i], trace.tree, now_ns);
     }
     CHECK_STATES(stacks[0].root, 0, [RPP_CALL_BLOCKED] = 30, [RPP_CALL_WAITING] = 12);
     CHECK_STATES(stacks[1].root, 0, [RPP_CALL_WAITING] = 42);
@@ -147,7 +148,7 @@ TEST(what_has_not_ended_counts_until_the_end)
     rpp_call_thread_wanted(&thread, after(30).wall_ns);
     rpp_call_thread_released(&thread, now_ns); /* told twice: it wants it still */
     rpp_call_trace_charge(&trace, after(400));
-    rpp_call_thread_settle(&thread, trace.tree, now_ns);
+    rpp_call_thread_flush(&thread, trace.tree, now_ns);
     CHECK_STATES(rpp_call_tree_child(trace.tree, stack.root, 5), 2, [RPP_CALL_BLOCKED] = 30, [RPP_CALL_WAITING] = 400);
     end();
 }
@@ -213,7 +214,7 @@ TEST(a_clock_that_goes_back_takes_nothing_away)
     end();
 }
 
-/* A node's own time, its waiting and its states, made from nothing. */
+/* A node's self time, its waiting and its states, made from nothing. */
 static uint32_t node_of(uint32_t method, uint64_t self_ns, uint64_t wait_ns, const uint64_t states_ns[RPP_CALL_STATES])
 {
     uint32_t id = rpp_call_tree_child(trace.tree, 0, method);

@@ -1,4 +1,5 @@
-/* test_contention.c - waits are counted exactly, by draws or by a counter, and found by the frame that they wait in. */
+/* test_contention.c - waits are counted exactly, by samples or by a counter, and found by the frame that they wait in.
+ * */
 #include "profile/contention.h"
 
 #include "base/clock.h"
@@ -68,23 +69,23 @@ TEST(the_frame_tells_what_a_thread_waits_for)
 
 /* --- how many --- */
 
-/* A thread's row in a method, whose draws stand for so many waits. */
-static void draw(rpp_profile *profile, uint32_t frame, uint32_t thread_seq, rpp_state state, uint64_t waits)
+/* A thread's row in a method, whose samples stand for so many waits. */
+static void sample(rpp_profile *profile, uint32_t frame, uint32_t thread_seq, rpp_state state, uint64_t waits)
 {
     rpp_location stack = {frame, 1};
     CHECK_OK(rpp_profile_add(profile,
                              &(rpp_sample){.thread_seq = thread_seq,
                                            .depth = 1,
                                            .state = (uint8_t)state,
-                                           .wall_drawn_ns = PERIOD_NS,
-                                           .waits_drawn = waits * RPP_ONE_WAIT},
+                                           .wall_sampled_ns = PERIOD_NS,
+                                           .waits_sampled = waits * RPP_ONE_WAIT},
                              &stack));
 }
 
 static void add_sum(rpp_profile *profile, uint32_t thread_seq, rpp_state state, uint64_t wall_ns, uint64_t waits)
 {
     rpp_sample sum = {
-        .thread_seq = thread_seq, .sum = true, .state = (uint8_t)state, .wall_ns = wall_ns, .contentions = waits};
+        .thread_seq = thread_seq, .is_total = true, .state = (uint8_t)state, .wall_ns = wall_ns, .contentions = waits};
     CHECK_OK(rpp_profile_add(profile, &sum, NULL));
 }
 
@@ -100,36 +101,36 @@ static uint64_t waits_in(const rpp_profile *profile, uint32_t frame)
     return waits;
 }
 
-/* 30 waits for the GVL in all, of which three in four were in method 100 if one believes the draws. Waits for locks
+/* 30 waits for the GVL in all, of which three in four were in method 100 if one believes the samples. Waits for locks
  * have no counter. */
 TEST(waits_for_the_gvl_are_as_many_as_were_counted)
 {
-    rpp_rests rests = {.waits = 0};
+    rpp_carry_over carry_over = {.waits = 0};
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    draw(profile, 100, 1, RPP_STATE_WAITING, 300);
-    draw(profile, 101, 2, RPP_STATE_WAITING, 100);
-    draw(profile, 102, 1, RPP_STATE_BLOCKED, 50);
+    sample(profile, 100, 1, RPP_STATE_WAITING, 300);
+    sample(profile, 101, 2, RPP_STATE_WAITING, 100);
+    sample(profile, 102, 1, RPP_STATE_BLOCKED, 50);
     add_sum(profile, 1, RPP_STATE_WAITING, PERIOD_NS, 10);
     add_sum(profile, 2, RPP_STATE_WAITING, PERIOD_NS, 19);
     add_sum(profile, 3, RPP_STATE_WAITING, PERIOD_NS, 1);
     add_sum(profile, 1, RPP_STATE_BLOCKED, PERIOD_NS, 0);
-    rpp_profile_share_out(profile, PERIOD_NS, false, &rests);
+    rpp_profile_distribute(profile, PERIOD_NS, false, &carry_over);
     CHECK_INT(waits_in(profile, 100), 22);
     CHECK_INT(waits_in(profile, 101), 8);
     CHECK_INT(waits_in(profile, 102), 50);
-    CHECK_INT(rests.waits, 0);
+    CHECK_INT(carry_over.waits, 0);
     rpp_profile_free(profile);
 }
 
-TEST(waits_for_the_gvl_that_no_draw_found_are_not_lost)
+TEST(waits_for_the_gvl_that_no_sample_found_are_not_lost)
 {
-    rpp_rests rests = {.waits = 0};
+    rpp_carry_over carry_over = {.waits = 0};
     for (unsigned window = 0; window < 3; window++) {
         rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-        draw(profile, 100, 1, RPP_STATE_RUNNING, 0);
+        sample(profile, 100, 1, RPP_STATE_RUNNING, 0);
         add_sum(profile, 1, RPP_STATE_WAITING, 1000, 5);
-        rpp_profile_share_out(profile, PERIOD_NS, window == 2, &rests);
-        CHECK_INT(rests.waits, window == 2 ? 0 : 5 * (window + 1));
+        rpp_profile_distribute(profile, PERIOD_NS, window == 2, &carry_over);
+        CHECK_INT(carry_over.waits, window == 2 ? 0 : 5 * (window + 1));
         CHECK_INT(waits_in(profile, 100), window == 2 ? 15 : 0);
         rpp_profile_free(profile);
     }
@@ -143,7 +144,7 @@ typedef struct counted {
 static counted count(uint64_t (*next_ns)(uint64_t *random), unsigned events, uint64_t *true_ns)
 {
     rpp_location stack = {100, 1};
-    rpp_rests rests = {.waits = 0};
+    rpp_carry_over carry_over = {.waits = 0};
     rpp_time_account account = {0};
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     uint64_t random = 7;
@@ -161,8 +162,8 @@ static counted count(uint64_t (*next_ns)(uint64_t *random), unsigned events, uin
         }
     }
     sample = (rpp_sample){.thread_seq = 1};
-    if (rpp_account_take_sum(&account, RPP_STATE_BLOCKED, &sample)) CHECK_OK(rpp_profile_add(profile, &sample, NULL));
-    rpp_profile_share_out(profile, PERIOD_NS, true, &rests);
+    if (rpp_account_take_total(&account, RPP_STATE_BLOCKED, &sample)) CHECK_OK(rpp_profile_add(profile, &sample, NULL));
+    rpp_profile_distribute(profile, PERIOD_NS, true, &carry_over);
     counted all = {0};
     for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
         all.waits += rpp_profile_rows(profile)[i].contentions;
@@ -208,7 +209,7 @@ TEST(long_waits_are_counted_one_by_one)
 }
 
 /* The seed is fixed, so this is no matter of chance. */
-TEST_BY_NUMBERS(short_waits_are_counted_by_those_that_were_drawn)
+TEST_BY_NUMBERS(short_waits_are_counted_by_those_that_were_sampled)
 {
     uint64_t true_ns;
     counted all = count(short_ones, 100000, &true_ns);

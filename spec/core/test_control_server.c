@@ -316,7 +316,7 @@ TEST(a_peer_that_says_nothing_hinders_nobody)
 TEST(a_peer_that_says_nothing_is_let_go)
 {
     rpp_control_service impatient = service;
-    impatient.request_patience_ns = 20 * RPP_NS_PER_MS;
+    impatient.request_wait_ns = 20 * RPP_NS_PER_MS;
     begin();
     rpp_control_server *server = start_with(&impatient, folder);
     int silent = connect_to(rpp_control_server_path(server)), halfway = ask(server, "rperf-push/1 hel");
@@ -679,7 +679,7 @@ TEST(a_child_lets_go_of_the_parents_socket_and_listens_on_its_own)
         char byte;
         char why[RPP_CONTROL_WHY_MAX];
         rpp_control_server *own;
-        rpp_control_server_forget_after_fork(parents);
+        rpp_control_server_discard_after_fork(parents);
         if (rpp_control_server_start(folder, &service, &own, why) != RPP_OK) _exit(1);
         close(gate[1]);
         (void)!read(gate[0], &byte, 1); /* until the parent has looked */

@@ -1,5 +1,5 @@
 /* test_durations.c - which requests are slow for their endpoint. */
-#include "sampling/durations.h"
+#include "requests/durations.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -100,7 +100,7 @@ static void check_sums(const sums *found, uint64_t rows)
 
 static void check_stats(const sums *found)
 {
-    CHECK_INT(rpp_stats_get(RPP_STAT_payloads_sealed), found->payloads);
+    CHECK_INT(rpp_stats_get(RPP_STAT_payloads_created), found->payloads);
     CHECK_INT(rpp_stats_get(RPP_STAT_samples_encoded), found->samples);
     CHECK_INT(rpp_stats_get(RPP_STAT_cpu_ns_encoded), found->cpu_ns);
     CHECK_INT(rpp_stats_get(RPP_STAT_wall_ns_encoded), found->wall_ns);
@@ -187,7 +187,7 @@ TEST(a_forked_child_counts_its_payloads_from_1)
     for (unsigned fork = 0; fork < 2; fork++) {
         rpp_payload_queue *queue = queue_for_all();
         test_window window = window_of(1, 1);
-        rpp_exporter_forget_after_fork();
+        rpp_exporter_discard_after_fork();
         export_window(&window, queue, (rpp_backend_limits){0});
         CHECK_INT(rpp_payload_queue_newest(queue), 1);
         window_close(&window);
@@ -446,7 +446,7 @@ static void add_profile(field *fields, bool labelled, series_sums *found)
     for (field *it = next_named(fields, "sample"); it; it = next_named(it->next, "sample")) {
         found->labels_of_samples += count_fields(it->fields, "label");
     }
-    pprof_forget(&read);
+    pprof_discard(&read);
 }
 
 static void add_series(const rpp_payload *payload, series_sums *found)
@@ -686,7 +686,7 @@ TEST(an_empty_window_is_counted_and_not_sent)
     export_window(&window, queue, (rpp_backend_limits){.max_samples = 1});
     CHECK_INT(rpp_payload_queue_count(queue), 0);
     CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 1);
-    CHECK_INT(rpp_stats_get(RPP_STAT_payloads_sealed), 0);
+    CHECK_INT(rpp_stats_get(RPP_STAT_payloads_created), 0);
     window_close(&window);
 
     window = window_open(); /* rows, but of no weight in this mode */

@@ -717,33 +717,33 @@ TEST(interrupt_ends_a_running_request_within_milliseconds)
     while (time_an_interruption() >= 500 * RPP_NS_PER_MS) CHECK(++tries <= 10);
 }
 
-/* --- the gate
+/* --- the fork lock
  * ------------------------------------------------------------------------------------------------------- */
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *take_the_gate(void *context)
+static void *take_the_fork_lock(void *context)
 {
     interrupter *self = context;
     loopback_server_wait(self->watched->server, 1);
     usleep(300000); /* as above */
     uint64_t begin = rpp_monotonic_ns();
-    pthread_mutex_lock(&gate);
+    pthread_mutex_lock(&fork_lock);
     self->at_ns = rpp_monotonic_ns() - begin;
     self->watched->client->interrupt(self->watched->client);
-    pthread_mutex_unlock(&gate);
+    pthread_mutex_unlock(&fork_lock);
     return NULL;
 }
 
-static uint64_t time_the_gate(void)
+static uint64_t time_the_fork_lock(void)
 {
     scene s = {0};
     interrupter other = {.watched = &s};
     pthread_t thread;
     set_up(&s, STEPS({.hang = LOOPBACK_BEFORE_ANSWER}));
     s.client->free(s.client);
-    s.client = rpp_curl_client_new(&s.settings, &gate);
-    CHECK_INT(pthread_create(&thread, NULL, take_the_gate, &other), 0);
+    s.client = rpp_curl_client_new(&s.settings, &fork_lock);
+    CHECK_INT(pthread_create(&thread, NULL, take_the_fork_lock, &other), 0);
     go(&s, 20000);
     CHECK_INT(s.response.attempt.end, RPP_END_ABORTED);
     pthread_join(thread, NULL);
@@ -751,37 +751,37 @@ static uint64_t time_the_gate(void)
     return other.at_ns;
 }
 
-/* A gate that is closed meanwhile would open once a second. */
-TEST(the_gate_is_open_while_waiting)
+/* A fork_lock that is held meanwhile would open once a second. */
+TEST(the_fork_lock_is_free_while_waiting)
 {
     int tries = 1;
-    while (time_the_gate() >= 500 * RPP_NS_PER_MS) CHECK(++tries <= 10);
+    while (time_the_fork_lock() >= 500 * RPP_NS_PER_MS) CHECK(++tries <= 10);
 }
 
-typedef struct gate_holder {
+typedef struct fork_lock_holder {
     atomic_bool taken, let_go;
-} gate_holder;
+} fork_lock_holder;
 
-static void *hold_the_gate(void *context)
+static void *hold_the_fork_lock(void *context)
 {
-    gate_holder *self = context;
-    pthread_mutex_lock(&gate);
+    fork_lock_holder *self = context;
+    pthread_mutex_lock(&fork_lock);
     atomic_store(&self->taken, true);
     usleep(50000);
     atomic_store(&self->let_go, true);
-    pthread_mutex_unlock(&gate);
+    pthread_mutex_unlock(&fork_lock);
     return NULL;
 }
 
-TEST(no_request_begins_while_the_gate_is_closed)
+TEST(no_request_begins_while_the_fork_lock_is_held)
 {
     scene s = {0};
-    gate_holder holder = {false, false};
+    fork_lock_holder holder = {false, false};
     pthread_t thread;
     set_up(&s, STEPS({.status = 200}));
     s.client->free(s.client);
-    s.client = rpp_curl_client_new(&s.settings, &gate);
-    CHECK_INT(pthread_create(&thread, NULL, hold_the_gate, &holder), 0);
+    s.client = rpp_curl_client_new(&s.settings, &fork_lock);
+    CHECK_INT(pthread_create(&thread, NULL, hold_the_fork_lock, &holder), 0);
     while (!atomic_load(&holder.taken)) usleep(100);
     go(&s, 20000);
     CHECK(atomic_load(&holder.let_go));
@@ -819,9 +819,9 @@ TEST(addresses_join_cleanly)
  * ---------------------------------------------------------------------- */
 
 typedef struct watcher {
-    pthread_mutex_t *gate;
+    pthread_mutex_t *fork_lock;
     loopback_server *server;
-    unsigned calls, gate_free;
+    unsigned calls, fork_lock_free;
     size_t requests; /* that the server had read by then */
 } watcher;
 
@@ -831,40 +831,40 @@ static void watch(void *context, unsigned claim)
     watcher *self = context;
     self->calls++;
     self->requests = self->server ? loopback_server_count(self->server) : 0;
-    if (pthread_mutex_trylock(self->gate) != 0) return;
-    self->gate_free++;
-    pthread_mutex_unlock(self->gate);
+    if (pthread_mutex_trylock(self->fork_lock) != 0) return;
+    self->fork_lock_free++;
+    pthread_mutex_unlock(self->fork_lock);
 }
 
-TEST(before_a_request_goes_out_it_is_told_with_the_gate_open)
+TEST(before_a_request_goes_out_it_is_told_without_the_fork_lock)
 {
-    pthread_mutex_t own_gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_t own_fork_lock = PTHREAD_MUTEX_INITIALIZER;
     scene s = {0};
     set_up(&s, STEPS({.status = 200}));
     s.client->free(s.client);
-    s.client = rpp_curl_client_new(&s.settings, &own_gate);
-    watcher seen = {.gate = &own_gate, .server = s.server};
+    s.client = rpp_curl_client_new(&s.settings, &own_fork_lock);
+    watcher seen = {.fork_lock = &own_fork_lock, .server = s.server};
     s.client->before_send = watch;
     s.client->before_send_context = &seen;
     for (unsigned i = 1; i <= 3; i++) { /* the later ones over a kept connection */
         go(&s, 5000);
         CHECK_INT(s.response.attempt.http_status, 200);
         CHECK_INT(seen.calls, i);
-        CHECK_INT(seen.gate_free, i);
+        CHECK_INT(seen.fork_lock_free, i);
         CHECK_INT(seen.requests, i - 1);
     }
-    CHECK_INT(pthread_mutex_trylock(&own_gate), 0);
-    pthread_mutex_unlock(&own_gate);
+    CHECK_INT(pthread_mutex_trylock(&own_fork_lock), 0);
+    pthread_mutex_unlock(&own_fork_lock);
     tear_down(&s);
 }
 
 TEST(without_a_connection_nothing_goes_out)
 {
 #if LIBCURL_VERSION_NUM >= 0x075000
-    pthread_mutex_t own_gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_t own_fork_lock = PTHREAD_MUTEX_INITIALIZER;
     scene s = {0};
     set_up(&s, NULL, 0);
-    watcher seen = {.gate = &own_gate};
+    watcher seen = {.fork_lock = &own_fork_lock};
     s.client->before_send = watch;
     s.client->before_send_context = &seen;
     snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/", loopback_closed_port());
@@ -1017,7 +1017,7 @@ TEST(a_forked_child_closes_them_and_the_parent_goes_on)
     CHECK(child >= 0);
     if (!child) {
         descriptors before = look_at_descriptors(&s);
-        s.client->forget_after_fork(s.client);
+        s.client->discard_after_fork(s.client);
         descriptors after = look_at_descriptors(&s);
         bool closed = after.to_server == 0 && before.to_server == 1 && before.local - after.local == 2;
         execlp(closed ? "true" : "false", "child",

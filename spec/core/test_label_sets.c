@@ -316,14 +316,14 @@ TEST(the_table_survives_every_failing_allocation)
 
 /* --- outcomes --- */
 
-/* As text_of, of what the set is settled to. */
-static const char *settled_text(const rpp_label_set *set)
+/* As text_of, of what the set is resolved to. */
+static const char *resolved_text(const rpp_label_set *set)
 {
-    rpp_label_set *settled = NULL;
-    CHECK_OK(rpp_label_set_settled(set, &settled));
-    CHECK(!rpp_label_set_outcome(settled));
-    const char *text = text_of(settled);
-    rpp_label_set_release(settled);
+    rpp_label_set *resolved = NULL;
+    CHECK_OK(rpp_label_set_resolved(set, &resolved));
+    CHECK(!rpp_label_set_outcome(resolved));
+    const char *text = text_of(resolved);
+    rpp_label_set_release(resolved);
     return text;
 }
 
@@ -342,13 +342,13 @@ TEST(all_sets_of_a_request_have_its_outcome)
     rpp_label endpoint = pair("endpoint", "GET /"), tenant = pair("tenant", "acme");
     CHECK_OK(rpp_label_set_merge(first, &endpoint, 1, &second));
     CHECK_OK(rpp_label_set_merge(second, &tenant, 1, &third));
-    CHECK_STR(settled_text(third), "endpoint=GET / status=open tenant=acme");
+    CHECK_STR(resolved_text(third), "endpoint=GET / status=open tenant=acme");
     rpp_outcome_end(outcome, 503, RPP_SLOW_YES);
     rpp_outcome_release(outcome);
-    CHECK_STR(settled_text(first), "slow=true status=5xx");
+    CHECK_STR(resolved_text(first), "slow=true status=5xx");
     rpp_label_set_release(first);
-    CHECK_STR(settled_text(second), "endpoint=GET / slow=true status=5xx");
-    CHECK_STR(settled_text(third), "endpoint=GET / slow=true status=5xx tenant=acme");
+    CHECK_STR(resolved_text(second), "endpoint=GET / slow=true status=5xx");
+    CHECK_STR(resolved_text(third), "endpoint=GET / slow=true status=5xx tenant=acme");
     CHECK_STR(text_of(third), "endpoint=GET / tenant=acme");
     rpp_label_set_release(second);
     rpp_label_set_release(third);
@@ -363,10 +363,10 @@ TEST(a_request_without_labels_is_not_the_empty_set)
     CHECK_OK(rpp_label_set_merge(with, &removal, 1, &without));
     CHECK(rpp_label_set_outcome(without) == outcome);
     CHECK(rpp_label_set_equal(first, without));
-    rpp_label_set *settled = first;
+    rpp_label_set *resolved = first;
     rpp_outcome_end(outcome, 0, RPP_SLOW_UNKNOWN);
-    CHECK_OK(rpp_label_set_settled(first, &settled));
-    CHECK(!settled);
+    CHECK_OK(rpp_label_set_resolved(first, &resolved));
+    CHECK(!resolved);
     rpp_label_set_release(first);
     rpp_label_set_release(with);
     rpp_label_set_release(without);
@@ -394,20 +394,20 @@ TEST(what_the_program_says_goes_before_the_outcome)
     rpp_outcome *outcome = rpp_outcome_new(0);
     rpp_label_set *base = set_of("status", "shipped"), *set = of_request(base, outcome);
     rpp_outcome_end(outcome, 200, RPP_SLOW_NO);
-    CHECK_STR(settled_text(set), "slow=false status=shipped");
+    CHECK_STR(resolved_text(set), "slow=false status=shipped");
     rpp_label_set_release(base);
     rpp_label_set_release(set);
     rpp_outcome_release(outcome);
 }
 
-TEST(a_settled_set_has_what_is_sent)
+TEST(a_resolved_set_has_what_is_sent)
 {
     rpp_outcome *outcome = rpp_outcome_new(0);
     rpp_label_set *base = set_of("endpoint", "GET /x.php");
     rpp_label_set_has_no_route(base, "endpoint", 8, true);
     rpp_label_set *set = of_request(base, outcome);
     rpp_outcome_end(outcome, 404, RPP_SLOW_UNKNOWN);
-    CHECK_STR(settled_text(set), "endpoint=unrouted status=4xx");
+    CHECK_STR(resolved_text(set), "endpoint=unrouted status=4xx");
     rpp_label found;
     CHECK(rpp_label_set_find(set, "endpoint", 8, &found));
     CHECK_STR(found.value, "unrouted");
@@ -418,7 +418,7 @@ TEST(a_settled_set_has_what_is_sent)
     rpp_outcome_release(outcome);
 }
 
-TEST(a_settled_table_has_each_set_once)
+TEST(a_resolved_table_has_each_set_once)
 {
     rpp_label_sets *sets = rpp_label_sets_new(10);
     rpp_label_set *base = set_of("a", "1"), *plain = set_of("b", "2");
@@ -438,20 +438,20 @@ TEST(a_settled_table_has_each_set_once)
     rpp_outcome_end(outcomes[0], 200, RPP_SLOW_NO);
     rpp_outcome_end(outcomes[2], 200, RPP_SLOW_NO); /* the second still runs */
 
-    rpp_label_sets *settled = rpp_label_sets_settled(sets, ids);
-    CHECK(!rpp_label_sets_have_outcomes(settled));
-    CHECK_INT(rpp_label_sets_count(settled), 5);
+    rpp_label_sets *resolved = rpp_label_sets_resolved(sets, ids);
+    CHECK(!rpp_label_sets_have_outcomes(resolved));
+    CHECK_INT(rpp_label_sets_count(resolved), 5);
     CHECK_INT(ids[0], 0);
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[1])), "b=2");
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[2])), "a=1 slow=false status=2xx");
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[1])), "b=2");
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[2])), "a=1 slow=false status=2xx");
     CHECK_INT(ids[4], ids[2]);
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[3])), "a=1 status=open");
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[5])), "a=1");
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[3])), "a=1 status=open");
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[5])), "a=1");
     for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
     rpp_label_set_release(base);
     rpp_label_set_release(plain);
     rpp_label_sets_free(sets);
-    rpp_label_sets_free(settled);
+    rpp_label_sets_free(resolved);
 }
 
 TEST(requests_beyond_the_limit_have_no_outcome)
@@ -500,33 +500,33 @@ TEST(requests_beyond_the_limit_that_found_no_route_are_one)
         rpp_outcome_release(outcome);
     }
     CHECK_STR(sent(rpp_label_sets_get(sets, id), 0), "unrouted");
-    rpp_label_sets *settled = rpp_label_sets_settled(sets, ids);
-    CHECK_INT(rpp_label_sets_count(settled), 4); /* with status and without, and the one that was found */
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[1])), "endpoint=unrouted status=4xx");
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[id - 2])), "endpoint=GET /4096");
-    CHECK_STR(text_of(rpp_label_sets_get(settled, ids[id - 1])), "endpoint=unrouted");
+    rpp_label_sets *resolved = rpp_label_sets_resolved(sets, ids);
+    CHECK_INT(rpp_label_sets_count(resolved), 4); /* with status and without, and the one that was found */
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[1])), "endpoint=unrouted status=4xx");
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[id - 2])), "endpoint=GET /4096");
+    CHECK_STR(text_of(rpp_label_sets_get(resolved, ids[id - 1])), "endpoint=unrouted");
     CHECK_INT(ids[id], ids[id - 1]);
     rpp_label_sets_free(sets);
-    rpp_label_sets_free(settled);
+    rpp_label_sets_free(resolved);
 }
 
 TEST(settling_survives_every_failing_allocation)
 {
-    rpp_label_sets *sets = rpp_label_sets_new(10), *settled = NULL;
+    rpp_label_sets *sets = rpp_label_sets_new(10), *resolved = NULL;
     rpp_outcome *outcome = rpp_outcome_new(0);
     rpp_label_set *base = set_of("a", "1"), *set = of_request(base, outcome);
     uint32_t id, ids[2];
     CHECK_OK(rpp_label_sets_intern(sets, set, &id));
-    for (size_t nth = 1; !settled; nth++) {
+    for (size_t nth = 1; !resolved; nth++) {
         rpp_alloc_fail_at(nth);
-        settled = rpp_label_sets_settled(sets, ids);
+        resolved = rpp_label_sets_resolved(sets, ids);
         rpp_alloc_fail_at(0);
         CHECK(nth < 20);
     }
-    CHECK_INT(rpp_label_sets_count(settled), 2);
+    CHECK_INT(rpp_label_sets_count(resolved), 2);
     rpp_label_set_release(base);
     rpp_label_set_release(set);
     rpp_outcome_release(outcome);
     rpp_label_sets_free(sets);
-    rpp_label_sets_free(settled);
+    rpp_label_sets_free(resolved);
 }

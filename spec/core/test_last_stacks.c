@@ -6,31 +6,32 @@
 #define PERIOD  100u
 #define NOWHERE RPP_FRAME_UNKNOWN
 
-static rpp_rests rests;
+static rpp_carry_over carry_over;
 static rpp_profile *profile;
 
 static void begin(bool separate_rows)
 {
     rpp_profile_limits limits = rpp_profile_default_limits;
     limits.separate_rows = separate_rows;
-    rests = (rpp_rests){.waits = 0};
+    carry_over = (rpp_carry_over){.waits = 0};
     profile = rpp_profile_new(&limits);
 }
 
-static void drawn(uint32_t thread_seq, rpp_state state, uint32_t frame, uint64_t cpu_drawn_ns)
+static void sampled(uint32_t thread_seq, rpp_state state, uint32_t frame, uint64_t cpu_sampled_ns)
 {
     rpp_location stack = {frame, 0};
     rpp_sample sample = {.thread_seq = thread_seq,
                          .state = (uint8_t)state,
                          .depth = 1,
-                         .cpu_drawn_ns = cpu_drawn_ns,
-                         .wall_drawn_ns = 1};
+                         .cpu_sampled_ns = cpu_sampled_ns,
+                         .wall_sampled_ns = 1};
     CHECK_OK(rpp_profile_add(profile, &sample, &stack));
 }
 
 static void clocked(uint32_t thread_seq, rpp_state state, uint64_t cpu_ns)
 {
-    rpp_sample sum = {.thread_seq = thread_seq, .state = (uint8_t)state, .cpu_ns = cpu_ns, .wall_ns = 10, .sum = true};
+    rpp_sample sum = {
+        .thread_seq = thread_seq, .state = (uint8_t)state, .cpu_ns = cpu_ns, .wall_ns = 10, .is_total = true};
     CHECK_OK(rpp_profile_add(profile, &sum, NULL));
 }
 
@@ -50,7 +51,7 @@ static uint64_t cpu_at(uint32_t frame, rpp_state state)
 static void end(bool last)
 {
     if (last) rpp_give_last_stacks(profile);
-    rpp_profile_share_out(profile, PERIOD, last, &rests);
+    rpp_profile_distribute(profile, PERIOD, last, &carry_over);
 }
 
 /* A server that waited for its signal. */
@@ -58,8 +59,8 @@ TEST(the_end_is_the_latest_stacks)
 {
     for (int separate_rows = 0; separate_rows < 2; separate_rows++) {
         begin(separate_rows);
-        drawn(1, RPP_STATE_BLOCKED, 100, 0);
-        drawn(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
+        sampled(1, RPP_STATE_BLOCKED, 100, 0);
+        sampled(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
         clocked(1, RPP_STATE_RUNNING, 700);
         end(true);
         CHECK_INT(cpu_at(100, RPP_STATE_RUNNING), 700);
@@ -71,10 +72,10 @@ TEST(the_end_is_the_latest_stacks)
 TEST(the_same_state_comes_first)
 {
     begin(false);
-    drawn(1, RPP_STATE_RUNNING, 100, 0);
-    drawn(1, RPP_STATE_BLOCKED, 101, 0);
-    drawn(2, RPP_STATE_RUNNING, 102, 0);
-    drawn(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
+    sampled(1, RPP_STATE_RUNNING, 100, 0);
+    sampled(1, RPP_STATE_BLOCKED, 101, 0);
+    sampled(2, RPP_STATE_RUNNING, 102, 0);
+    sampled(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
     clocked(1, RPP_STATE_RUNNING, 300);
     size_t rows = rpp_profile_row_count(profile);
     end(true);
@@ -86,8 +87,8 @@ TEST(the_same_state_comes_first)
 TEST(before_the_end_no_stack_is_no_stack)
 {
     begin(false);
-    drawn(1, RPP_STATE_RUNNING, 100, 0);
-    drawn(1, RPP_STATE_RUNNING, NOWHERE, 3000);
+    sampled(1, RPP_STATE_RUNNING, 100, 0);
+    sampled(1, RPP_STATE_RUNNING, NOWHERE, 3000);
     clocked(1, RPP_STATE_RUNNING, 3000);
     end(false);
     CHECK_INT(cpu_at(NOWHERE, RPP_STATE_RUNNING), 3000);
@@ -101,10 +102,10 @@ TEST(other_labels_are_other_stacks)
     rpp_label_set *labels;
     rpp_location stack = {100, 0};
     CHECK_OK(rpp_label_set_merge(NULL, &pair, 1, &labels));
-    rpp_sample request = {.thread_seq = 1, .depth = 1, .wall_drawn_ns = 1, .labels = labels};
+    rpp_sample request = {.thread_seq = 1, .depth = 1, .wall_sampled_ns = 1, .labels = labels};
     begin(false);
     CHECK_OK(rpp_profile_add(profile, &request, &stack));
-    drawn(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
+    sampled(1, RPP_STATE_RUNNING, NOWHERE, PERIOD);
     clocked(1, RPP_STATE_RUNNING, 300);
     end(true);
     CHECK_INT(cpu_at(100, RPP_STATE_RUNNING), 0);
@@ -116,8 +117,8 @@ TEST(other_labels_are_other_stacks)
 TEST(a_thread_that_had_none_has_none)
 {
     begin(false);
-    drawn(1, RPP_STATE_RUNNING, 100, 0);
-    drawn(2, RPP_STATE_RUNNING, NOWHERE, PERIOD);
+    sampled(1, RPP_STATE_RUNNING, 100, 0);
+    sampled(2, RPP_STATE_RUNNING, NOWHERE, PERIOD);
     clocked(2, RPP_STATE_RUNNING, 300);
     end(true);
     CHECK_INT(cpu_at(NOWHERE, RPP_STATE_RUNNING), 300);
@@ -128,25 +129,25 @@ TEST(a_thread_that_had_none_has_none)
 TEST(a_wait_for_the_gvl_stays)
 {
     begin(false);
-    drawn(1, RPP_STATE_WAITING, NOWHERE, PERIOD);
-    drawn(1, RPP_STATE_RUNNING, 100, 0);
+    sampled(1, RPP_STATE_WAITING, NOWHERE, PERIOD);
+    sampled(1, RPP_STATE_RUNNING, 100, 0);
     clocked(1, RPP_STATE_WAITING, 300);
     end(true);
     CHECK_INT(cpu_at(NOWHERE, RPP_STATE_WAITING), 300);
     rpp_profile_free(profile);
 }
 
-/* Time that no draw found in its state goes to a row that has a stack, up to what may be kept for the last window. */
+/* Time that no sample found in its state goes to a row that has a stack, up to what may be kept for the last window. */
 TEST(a_rest_has_a_stack)
 {
     begin(false);
-    drawn(1, RPP_STATE_RUNNING, 100, 0);
-    drawn(2, RPP_STATE_WAITING, NOWHERE, 0);
-    rests.cpu_ns[RPP_STATE_GC_MARKING] = (RPP_SHARES_OWN - 1) * PERIOD;
+    sampled(1, RPP_STATE_RUNNING, 100, 0);
+    sampled(2, RPP_STATE_WAITING, NOWHERE, 0);
+    carry_over.cpu_ns[RPP_STATE_GC_MARKING] = (RPP_OWN_PERIODS - 1) * PERIOD;
     end(true);
-    CHECK_INT(cpu_at(100, RPP_STATE_GC_MARKING), (RPP_SHARES_OWN - 1) * PERIOD);
-    rests.cpu_ns[RPP_STATE_GC_MARKING] = RPP_SHARES_OWN * PERIOD;
+    CHECK_INT(cpu_at(100, RPP_STATE_GC_MARKING), (RPP_OWN_PERIODS - 1) * PERIOD);
+    carry_over.cpu_ns[RPP_STATE_GC_MARKING] = RPP_OWN_PERIODS * PERIOD;
     end(true);
-    CHECK_INT(cpu_at(NOWHERE, RPP_STATE_GC_MARKING), RPP_SHARES_OWN * PERIOD);
+    CHECK_INT(cpu_at(NOWHERE, RPP_STATE_GC_MARKING), RPP_OWN_PERIODS * PERIOD);
     rpp_profile_free(profile);
 }

@@ -1,4 +1,4 @@
-/* test_levels.c - levels: whose births a session knows, who of them is alive, and for how many objects each stands. */
+/* test_levels.c - levels: allocations that a session knows, which objects live, and for how many each stands. */
 #include "profile/levels.h"
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ static void end(rpp_levels *levels)
 }
 
 /* One that was captured itself. */
-static void exact_birth(rpp_levels *levels, uint64_t number, uint32_t window, uint32_t frame)
+static void exact_allocation(rpp_levels *levels, uint64_t number, uint32_t window, uint32_t frame)
 {
     rpp_location location = {RPP_FRAME_FIRST + frame, 7};
     rpp_sample sample = {
@@ -61,12 +61,12 @@ TEST(a_level_is_who_was_alive_at_the_last_gc)
     rpp_watched *watched = rpp_watched_new(1024, 1);
     for (uintptr_t i = 0; i < 100; i++) {
         uint64_t number = rpp_watched_choose(watched);
-        exact_birth(levels, number, 0, i < 50 ? 0 : 1);
+        exact_allocation(levels, number, 0, i < 50 ? 0 : 1);
         rpp_watched_add(watched, i, number);
     }
     rpp_profile *before = close_window(levels, 0, watched);
     CHECK_INT(objects_in(before), 0); /* nobody knows yet who is garbage */
-    CHECK_INT(rpp_levels_births(levels), 100);
+    CHECK_INT(rpp_levels_allocations(levels), 100);
     rpp_profile_free(before);
 
     rpp_watched_marked(watched, true, lives_if_even);
@@ -76,30 +76,30 @@ TEST(a_level_is_who_was_alive_at_the_last_gc)
         CHECK_INT(rpp_profile_rows(profile)[0].inuse_objects, 25);
         CHECK_INT(rpp_profile_rows(profile)[1].inuse_space, 25 * 40);
         CHECK_INT(rpp_profile_level_ns(profile), 1000 * (window + 1));
-        CHECK_INT(rpp_levels_births(levels), 50);
+        CHECK_INT(rpp_levels_allocations(levels), 50);
         rpp_profile_free(profile);
     }
     rpp_watched_clear(watched);
     CHECK(!close_window(levels, 4, watched));
-    CHECK_INT(rpp_levels_births(levels), 0);
+    CHECK_INT(rpp_levels_allocations(levels), 0);
     rpp_watched_free(watched);
     end(levels);
 }
 
-TEST(births_after_the_boundary_wait_for_their_window)
+TEST(allocations_after_the_boundary_wait_for_their_window)
 {
     rpp_levels *levels = begin(false);
     rpp_watched *watched = rpp_watched_new(1024, 1);
-    exact_birth(levels, 1, 0, 0);
+    exact_allocation(levels, 1, 0, 0);
     rpp_watched_add(watched, 0, 1);
     rpp_watched_marked(watched, true, lives_if_even);
     rpp_levels_tell(levels, watched, 5);
-    exact_birth(levels, 2, 1, 0);
+    exact_allocation(levels, 2, 1, 0);
     rpp_watched_add(watched, 2, 2);
     rpp_profile *profile = NULL;
     rpp_levels_add(levels, 0, &rpp_profile_default_limits, &profile);
     CHECK_INT(objects_in(profile), 1);
-    CHECK_INT(rpp_levels_births(levels), 2);
+    CHECK_INT(rpp_levels_allocations(levels), 2);
     rpp_profile_free(profile);
     rpp_watched_marked(watched, true, lives_if_even);
     profile = close_window(levels, 1, watched);
@@ -109,8 +109,8 @@ TEST(births_after_the_boundary_wait_for_their_window)
     end(levels);
 }
 
-/* Ten draws of weight 5, 1000 objects counted: each draw stands for 100. Halved once in the table: for 200. */
-TEST(a_draw_stands_for_the_counted_objects_of_its_window)
+/* Ten samples of weight 5, 1000 objects counted: each sample stands for 100. Halved once in the table: for 200. */
+TEST(a_sample_stands_for_the_counted_objects_of_its_window)
 {
     rpp_levels *levels = begin(false);
     rpp_watched *watched = rpp_watched_new(8, 1);
@@ -118,15 +118,15 @@ TEST(a_draw_stands_for_the_counted_objects_of_its_window)
     rpp_location location = {RPP_FRAME_FIRST, 1};
     for (uintptr_t i = 0; i < 10; i++) {
         rpp_sample sample = {
-            .watched = rpp_watched_choose(watched), .depth = 1, .alloc_drawn = 5, .alloc_drawn_bytes = 5 * 80};
+            .watched = rpp_watched_choose(watched), .depth = 1, .alloc_sampled = 5, .alloc_sampled_bytes = 5 * 80};
         CHECK_OK(rpp_profile_add(profile, &sample, &location));
         if (!sample.watched) continue;
         rpp_levels_note(levels, &sample, &location);
         rpp_watched_add(watched, 2 * i, sample.watched);
     }
-    CHECK_OK(rpp_profile_add(profile, &(rpp_sample){.alloc_objects = 1000, .sum = true}, NULL));
-    rpp_rests rests = {0};
-    rpp_profile_share_out(profile, 1, true, &rests);
+    CHECK_OK(rpp_profile_add(profile, &(rpp_sample){.alloc_objects = 1000, .is_total = true}, NULL));
+    rpp_carry_over carry_over = {0};
+    rpp_profile_distribute(profile, 1, true, &carry_over);
     rpp_watched_marked(watched, true, lives_if_even);
     rpp_survivor list[8];
     uint64_t wanted = 0;
@@ -146,19 +146,20 @@ TEST(a_draw_stands_for_the_counted_objects_of_its_window)
     end(levels);
 }
 
-TEST(names_are_held_as_long_as_a_birth_needs_them)
+TEST(names_are_held_as_long_as_a_allocation_needs_them)
 {
     rpp_levels *levels = begin(false);
     rpp_watched *watched = rpp_watched_new(1024, 1);
     uint32_t all = rpp_frame_names_count(names), first = RPP_FRAME_FIRST;
-    exact_birth(levels, 1, 0, 0);
+    exact_allocation(levels, 1, 0, 0);
     rpp_watched_add(watched, 0, 1);
     rpp_frame_names_release(names, first);
     rpp_frame_names_collect(names, first);
     CHECK_INT(rpp_frame_names_count(names), all); /* it is held */
     rpp_watched_clear(watched);
     rpp_profile_free(close_window(levels, 0, watched));
-    for (uint32_t i = 0; i < 1100; i++) exact_birth(levels, 2 + i, 1, 1 + i); /* so many stacks that they are renewed */
+    for (uint32_t i = 0; i < 1100; i++)
+        exact_allocation(levels, 2 + i, 1, 1 + i); /* so many stacks that they are renewed */
     rpp_watched_add(watched, 0, 2000);
     rpp_profile_free(close_window(levels, 1, watched));
     rpp_frame_names_collect(names, first);
@@ -174,7 +175,7 @@ TEST(ages_are_labels_with_few_values)
     rpp_levels *levels = begin(true);
     rpp_watched *watched = rpp_watched_new(1024, 1);
     for (uintptr_t i = 0; i < 40; i++) {
-        exact_birth(levels, i + 1, 0, 0);
+        exact_allocation(levels, i + 1, 0, 0);
         rpp_watched_add(watched, 2 * i, i + 1);
         rpp_watched_marked(watched, true, lives_if_even);
     }
@@ -193,14 +194,14 @@ TEST(ages_are_labels_with_few_values)
 }
 
 /* The table is shared with a session that watches many more. */
-TEST(births_are_known_however_many_others_are_watched)
+TEST(allocations_are_known_however_many_others_are_watched)
 {
     rpp_levels *levels = begin(false);
     rpp_watched *watched = rpp_watched_new(8192, 1);
     for (uintptr_t i = 0; i < 8000; i++) {
         uint64_t number = rpp_watched_choose(watched);
         rpp_watched_add(watched, 2 * i, number);
-        if (i >= 7990) exact_birth(levels, number, 0, 0); /* the others are not ours */
+        if (i >= 7990) exact_allocation(levels, number, 0, 0); /* the others are not ours */
     }
     rpp_watched_marked(watched, true, lives_if_even);
     rpp_profile *profile = close_window(levels, 0, watched);
@@ -213,18 +214,18 @@ TEST(births_are_known_however_many_others_are_watched)
 TEST(levels_want_their_window_to_end_before_they_are_full)
 {
     rpp_levels *levels = begin(false);
-    for (uint64_t i = 1; i < 3 * 1024; i++) exact_birth(levels, i, 0, 0);
+    for (uint64_t i = 1; i < 3 * 1024; i++) exact_allocation(levels, i, 0, 0);
     CHECK(!rpp_levels_are_filling(levels));
-    exact_birth(levels, 3 * 1024, 0, 0);
+    exact_allocation(levels, 3 * 1024, 0, 0);
     CHECK(rpp_levels_are_filling(levels));
     end(levels);
 }
 
-TEST(without_room_or_memory_a_birth_is_counted_and_left_out)
+TEST(without_room_or_memory_a_allocation_is_counted_and_left_out)
 {
     rpp_levels *levels = begin(false);
-    for (uint64_t i = 1; i <= 4 * 1024 + 10; i++) exact_birth(levels, i, 0, 0);
-    CHECK_INT(rpp_levels_births(levels), 4 * 1024);
+    for (uint64_t i = 1; i <= 4 * 1024 + 10; i++) exact_allocation(levels, i, 0, 0);
+    CHECK_INT(rpp_levels_allocations(levels), 4 * 1024);
     CHECK_INT(rpp_stats_get(RPP_STAT_objects_unwatched), 10);
     end(levels);
 
@@ -232,7 +233,7 @@ TEST(without_room_or_memory_a_birth_is_counted_and_left_out)
     rpp_watched *watched = rpp_watched_new(1024, 1);
     for (size_t nth = 1; nth < 12; nth++) {
         rpp_alloc_fail_at(nth);
-        exact_birth(levels, nth, 0, (uint32_t)nth);
+        exact_allocation(levels, nth, 0, (uint32_t)nth);
         rpp_watched_add(watched, 2 * nth, nth);
         rpp_watched_marked(watched, true, lives_if_even);
         rpp_profile *profile = close_window(levels, 0, watched);
@@ -240,7 +241,7 @@ TEST(without_room_or_memory_a_birth_is_counted_and_left_out)
         rpp_profile_free(profile);
     }
     rpp_profile *profile = close_window(levels, 0, watched);
-    CHECK_INT(objects_in(profile), rpp_levels_births(levels));
+    CHECK_INT(objects_in(profile), rpp_levels_allocations(levels));
     rpp_profile_free(profile);
     for (size_t nth = 1; nth <= 3; nth++) {
         rpp_alloc_fail_at(nth);

@@ -62,7 +62,7 @@ TEST(no_lock_is_held_while_the_sink_runs)
     lines = 0;
     rpp_log_set_sink(log_again, &lines);
     rpp_log(RPP_LOG_INFO, "once");
-    rpp_log_forget_after_fork();
+    rpp_log_discard_after_fork();
     rpp_log_set_sink(NULL, NULL);
     CHECK_INT(lines, 3);
 }

@@ -15,7 +15,7 @@ typedef enum { ANYTIME, DUE, NOT_DUE, NONE, SOME, PAST_DEADLINE } when;
 
 typedef struct decision {
     const char *rule;
-    int stopping, is_over, resting, failing, disk_takes, backlog; /* is_over: the deadline of the stop has come */
+    int stopping, is_over, backing_off, failing, disk_takes, backlog; /* is_over: the deadline of the stop has come */
     when rest, due[RPP_SOURCES];
     rpp_step_kind kind;
     rpp_source source;
@@ -28,20 +28,20 @@ static const decision rows[] = {
     {"a stop ends when memory is empty", .stopping = YES, .due = {ANYTIME, NONE}, .kind = RPP_STEP_END},
     {"after a failure at the end memory goes to disk", .stopping = YES, .failing = YES, .disk_takes = YES,
      .kind = RPP_STEP_STORE},
-    {"a stop does not wait for a rest past its deadline", .stopping = YES, .resting = YES, .rest = PAST_DEADLINE,
+    {"a stop does not wait for a rest past its deadline", .stopping = YES, .backing_off = YES, .rest = PAST_DEADLINE,
      .kind = RPP_STEP_END},
-    {"a stop waits for a rest", .stopping = YES, .resting = YES, .kind = RPP_STEP_WAIT, .idle = NO},
+    {"a stop waits for a rest", .stopping = YES, .backing_off = YES, .kind = RPP_STEP_WAIT, .idle = NO},
     {"a stop sends what is in memory", .stopping = YES, .due = {ANYTIME, DUE}, .kind = RPP_STEP_TRY,
      .source = RPP_SOURCE_MEMORY},
     {"a stop does not wait for a payload past its deadline", .stopping = YES, .due = {ANYTIME, PAST_DEADLINE},
      .kind = RPP_STEP_END},
     {"a stop waits for a payload", .stopping = YES, .kind = RPP_STEP_WAIT, .idle = NO},
 
-    {"while the backend rests memory goes to disk", .resting = YES, .disk_takes = YES, .due = {ANYTIME, SOME},
+    {"while the backend carry_over memory goes to disk", .backing_off = YES, .disk_takes = YES, .due = {ANYTIME, SOME},
      .kind = RPP_STEP_STORE},
     {"behind older ones on disk memory goes there too", .backlog = YES, .disk_takes = YES, .due = {ANYTIME, SOME},
      .kind = RPP_STEP_STORE},
-    {"nothing is tried during a rest", .resting = YES, .kind = RPP_STEP_WAIT, .idle = NO},
+    {"nothing is tried during a rest", .backing_off = YES, .kind = RPP_STEP_WAIT, .idle = NO},
     {"the disk comes first", .due = {DUE}, .kind = RPP_STEP_TRY, .source = RPP_SOURCE_DISK},
     {"then memory", .due = {NOT_DUE, DUE}, .kind = RPP_STEP_TRY, .source = RPP_SOURCE_MEMORY},
     {"what was set aside comes last", .due = {NOT_DUE, NOT_DUE, DUE}, .kind = RPP_STEP_TRY,
@@ -72,9 +72,9 @@ static bool is_then(when wanted, uint64_t at_ns)
 static bool fits(const decision *row, const rpp_prospect *p)
 {
     bool good = is_so(row->stopping, p->stopping) && is_so(row->is_over, p->now_ns >= p->stop_deadline_ns) &&
-                is_so(row->resting, p->rest_until_ns > p->now_ns) && is_so(row->failing, p->failing) &&
+                is_so(row->backing_off, p->backoff_until_ns > p->now_ns) && is_so(row->failing, p->failing) &&
                 is_so(row->disk_takes, p->disk_takes) && is_so(row->backlog, p->backlog) &&
-                is_then(row->rest, p->rest_until_ns);
+                is_then(row->rest, p->backoff_until_ns);
     for (int i = 0; i < RPP_SOURCES; i++) good = good && is_then(row->due[i], p->due_ns[i]);
     return good;
 }
@@ -90,7 +90,7 @@ static const decision *row_for(const rpp_prospect *p)
 /* The first thing that ends the wait: the rest, or a payload that may be sent. */
 static uint64_t wait_of(const rpp_prospect *p)
 {
-    if (p->rest_until_ns > p->now_ns) return p->rest_until_ns;
+    if (p->backoff_until_ns > p->now_ns) return p->backoff_until_ns;
     uint64_t least = p->due_ns[RPP_SOURCE_MEMORY];
     for (int i = 0; i < RPP_SOURCES && !p->stopping; i++) least = p->due_ns[i] < least ? p->due_ns[i] : least;
     return least;
@@ -109,14 +109,14 @@ static void check(const rpp_prospect *p, unsigned *uses)
 
 TEST(every_situation_has_its_step)
 {
-    static const uint64_t rests[] = {0, NOW, SOON, LATE}, deadlines[] = {NEVER, NOW, DEADLINE};
+    static const uint64_t carry_over[] = {0, NOW, SOON, LATE}, deadlines[] = {NEVER, NOW, DEADLINE};
     static const uint64_t dues[] = {0, NOW, SOON, DEADLINE, LATE, NEVER};
     enum { RESTS = 4, DEADLINES = 3, FLAGS = 8, DUES = 6 };
     unsigned uses[ROWS] = {0}, tried = 0;
     for (unsigned i = 0; i < RESTS * DEADLINES * FLAGS * DUES * DUES * DUES; i++, tried++) {
         unsigned rest = i, flags = rest / (RESTS * DEADLINES), due = flags / FLAGS;
         rpp_prospect p = {.now_ns = NOW,
-                          .rest_until_ns = rests[rest % RESTS],
+                          .backoff_until_ns = carry_over[rest % RESTS],
                           .stop_deadline_ns = deadlines[rest / RESTS % DEADLINES],
                           .failing = flags & 1,
                           .disk_takes = flags & 2,

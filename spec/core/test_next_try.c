@@ -1,4 +1,4 @@
-/* test_next_try.c - the backend rests, the payload waits behind the others, and neither waits for the other's
+/* test_next_try.c - the backend carry_over, the payload waits behind the others, and neither waits for the other's
  * reason. */
 #include "delivery/next_try.h"
 
@@ -36,7 +36,7 @@ TEST(one_that_reached_nobody_stays_in_front)
     rpp_next_try next = after(&unreached, (rpp_situation){0});
     CHECK_INT(next.verdict, RPP_VERDICT_RETRY);
     CHECK_INT(next.due_ns, 0);
-    CHECK(is_about(next.rest_until_ns, 1));
+    CHECK(is_about(next.backoff_until_ns, 1));
     CHECK_INT(next.streak.failures, 1);
     CHECK_INT(next.streak.absent_since_ns, 1000 * S);
 }
@@ -47,21 +47,21 @@ TEST(one_that_may_be_at_fault_goes_behind_the_others)
     for (size_t i = 0; i < 3; i++) {
         rpp_next_try next = after(attempts[i], (rpp_situation){0});
         CHECK_INT(next.verdict, RPP_VERDICT_RETRY);
-        CHECK(is_about(next.rest_until_ns, 1));
-        CHECK(next.due_ns >= next.rest_until_ns);
+        CHECK(is_about(next.backoff_until_ns, 1));
+        CHECK(next.due_ns >= next.backoff_until_ns);
         CHECK_INT(next.streak.absent_since_ns, 0);
     }
     CHECK(is_about(after(&broken, (rpp_situation){0}).due_ns, 4));
 }
 
-TEST(the_backend_rests_by_the_streak_and_the_payload_by_its_own_tries)
+TEST(the_backend_backs_off_by_the_streak_and_the_payload_by_its_own_tries)
 {
     rpp_next_try next = after(&busy, (rpp_situation){.streak = {.failures = 4}, .tries = {.begun = 1}});
     CHECK_INT(next.streak.failures, 5);
-    CHECK(is_about(next.rest_until_ns, 16));
-    CHECK_INT(next.due_ns, next.rest_until_ns);
+    CHECK(is_about(next.backoff_until_ns, 16));
+    CHECK_INT(next.due_ns, next.backoff_until_ns);
     next = after(&busy, (rpp_situation){.tries = {.begun = 5}});
-    CHECK(is_about(next.rest_until_ns, 1));
+    CHECK(is_about(next.backoff_until_ns, 1));
     CHECK(is_about(next.due_ns, 16));
 }
 
@@ -73,7 +73,7 @@ TEST(a_good_end_ends_the_streak)
     CHECK_INT(next.streak.failures, 0);
     CHECK_INT(next.streak.absent_since_ns, 0);
     CHECK_INT(next.streak.refused_since_ns, 0);
-    CHECK_INT(next.rest_until_ns, 0);
+    CHECK_INT(next.backoff_until_ns, 0);
 }
 
 TEST(refusals_are_waited_for_some_minutes)
@@ -101,27 +101,27 @@ TEST(with_room_to_wait_refusals_are_tried_each_minute)
     rpp_situation first = {.now_ns = 1000 * S, .tries = {.begun = 1}};
     rpp_next_try next = rpp_next_try_after(&roomy, &refused, &first, &random_state);
     CHECK_INT(next.verdict, RPP_VERDICT_RETRY);
-    CHECK(is_about(next.rest_until_ns, 60));
+    CHECK(is_about(next.backoff_until_ns, 60));
 }
 
 TEST(who_waits_for_it_gets_a_short_rest)
 {
     rpp_situation flushing = {.streak = {.failures = 9}, .tries = {.begun = 9}, .flushing = true};
     rpp_next_try next = after(&busy, flushing);
-    CHECK(next.rest_until_ns <= 1001 * S);
-    CHECK_INT(next.due_ns, next.rest_until_ns);
+    CHECK(next.backoff_until_ns <= 1001 * S);
+    CHECK_INT(next.due_ns, next.backoff_until_ns);
     next = after(&broken, flushing); /* a flush must not use its few tries up */
-    CHECK(next.rest_until_ns <= 1001 * S);
+    CHECK(next.backoff_until_ns <= 1001 * S);
     CHECK(is_about(next.due_ns, 4));
     rpp_attempt peace = busy;
     peace.retry_after_ns = 120 * S;
-    CHECK_INT(after(&peace, flushing).rest_until_ns, 1120 * S);
+    CHECK_INT(after(&peace, flushing).backoff_until_ns, 1120 * S);
 }
 
 TEST(asked_for_meanwhile_it_is_tried_again_at_once_behind_the_others)
 {
     rpp_next_try next = after(&busy, (rpp_situation){.flushing = true, .hurried = true});
-    CHECK_INT(next.rest_until_ns, 0);
+    CHECK_INT(next.backoff_until_ns, 0);
     CHECK_INT(next.due_ns, 1);
     next = after(&unreached, (rpp_situation){.flushing = true, .hurried = true});
     CHECK_INT(next.due_ns, 0);
@@ -130,11 +130,11 @@ TEST(asked_for_meanwhile_it_is_tried_again_at_once_behind_the_others)
 TEST(at_the_end_only_what_has_just_gone_is_waited_for)
 {
     rpp_next_try next = after(&unreached, (rpp_situation){.stopping = true});
-    CHECK_INT(next.rest_until_ns, 1000 * S + S / 4);
+    CHECK_INT(next.backoff_until_ns, 1000 * S + S / 4);
     next = after(&unreached, (rpp_situation){.stopping = true, .streak = {.absent_since_ns = 999 * S}});
-    CHECK_INT(next.rest_until_ns, UINT64_MAX);
+    CHECK_INT(next.backoff_until_ns, UINT64_MAX);
     next = after(&half_sent, (rpp_situation){.stopping = true, .streak = {.absent_since_ns = 1}});
-    CHECK(next.rest_until_ns <= 1001 * S); /* it is there */
+    CHECK(next.backoff_until_ns <= 1001 * S); /* it is there */
 }
 
 TEST(what_was_broken_off_is_nobodys_fault)
@@ -149,7 +149,7 @@ TEST(what_a_stop_breaks_off_is_left_to_another_process_where_there_is_a_spool)
     const rpp_attempt aborted = {.end = RPP_END_ABORTED}, sent = {.end = RPP_END_ABORTED, .sent_whole = true};
     rpp_next_try next = after(&aborted, (rpp_situation){.stopping = true, .has_spool = true});
     CHECK_INT(next.verdict, RPP_VERDICT_RETRY);
-    CHECK_INT(next.rest_until_ns + next.due_ns + next.streak.failures, 0);
+    CHECK_INT(next.backoff_until_ns + next.due_ns + next.streak.failures, 0);
     CHECK_INT(after(&sent, (rpp_situation){.stopping = true, .has_spool = true}).verdict, RPP_VERDICT_UNCONFIRMED);
 }
 
@@ -179,22 +179,24 @@ static void check_what_always_holds(const rpp_attempt *attempt, const rpp_situat
     uint64_t random = 7, same = 7;
     rpp_next_try next = rpp_next_try_after(&policy, attempt, s, &random);
     rpp_next_try again = rpp_next_try_after(&policy, attempt, s, &same);
-    CHECK(next.rest_until_ns == again.rest_until_ns && next.due_ns == again.due_ns && next.verdict == again.verdict);
+    CHECK(next.backoff_until_ns == again.backoff_until_ns && next.due_ns == again.due_ns &&
+          next.verdict == again.verdict);
     CHECK(next.verdict != RPP_VERDICT_ABORTED || !s->has_spool);
-    bool rests = next.verdict == RPP_VERDICT_RETRY && attempt->end != RPP_END_ABORTED;
-    CHECK_INT(next.streak.failures, rests ? s->streak.failures + 1 : 0);
-    if (!rests) {
-        CHECK_INT(next.rest_until_ns, 0);
+    bool carry_over = next.verdict == RPP_VERDICT_RETRY && attempt->end != RPP_END_ABORTED;
+    CHECK_INT(next.streak.failures, carry_over ? s->streak.failures + 1 : 0);
+    if (!carry_over) {
+        CHECK_INT(next.backoff_until_ns, 0);
         CHECK_INT(next.due_ns, 0);
         return;
     }
     bool gone = s->stopping && next.streak.absent_since_ns;
     CHECK_INT(next.due_ns == 0, !rpp_may_be_its_own_fault(attempt));
-    CHECK(!next.due_ns || next.due_ns >= next.rest_until_ns);
-    if (s->hurried) CHECK_INT(next.rest_until_ns, 0);
-    if (!s->hurried) CHECK(next.rest_until_ns > s->now_ns);
-    if (!s->hurried && !gone) CHECK(next.rest_until_ns >= s->now_ns + attempt->retry_after_ns);
-    if (!s->hurried && !gone) CHECK(next.rest_until_ns <= s->now_ns + attempt->retry_after_ns + policy.max_ns * 5 / 4);
+    CHECK(!next.due_ns || next.due_ns >= next.backoff_until_ns);
+    if (s->hurried) CHECK_INT(next.backoff_until_ns, 0);
+    if (!s->hurried) CHECK(next.backoff_until_ns > s->now_ns);
+    if (!s->hurried && !gone) CHECK(next.backoff_until_ns >= s->now_ns + attempt->retry_after_ns);
+    if (!s->hurried && !gone)
+        CHECK(next.backoff_until_ns <= s->now_ns + attempt->retry_after_ns + policy.max_ns * 5 / 4);
 }
 
 TEST(what_holds_for_each_attempt_in_each_situation)
@@ -222,11 +224,11 @@ TEST(a_stale_try_tells_nothing_new_of_the_backend)
 {
     const rpp_streak streak = {.failures = 3};
     const rpp_situation s = {
-        .now_ns = 1000 * S, .tries = {.begun = 1}, .streak = streak, .stale = true, .rest_until_ns = 1020 * S};
+        .now_ns = 1000 * S, .tries = {.begun = 1}, .streak = streak, .stale = true, .backoff_until_ns = 1020 * S};
     static const struct {
         rpp_attempt attempt;
         rpp_verdict verdict;
-        uint64_t rest_until_s;
+        uint64_t backoff_until_s;
     } rows[] = {
         {{.end = RPP_END_ANSWERED, .http_status = 200}, RPP_VERDICT_DELIVERED, 1020},
         {{.end = RPP_END_NOT_SENT}, RPP_VERDICT_RETRY, 1020},
@@ -238,6 +240,6 @@ TEST(a_stale_try_tells_nothing_new_of_the_backend)
         rpp_next_try next = rpp_next_try_after(&policy, &rows[i].attempt, &s, &random);
         CHECK_INT(next.verdict, rows[i].verdict);
         CHECK_INT(next.streak.failures, 3);
-        CHECK_INT(next.rest_until_ns, rows[i].rest_until_s * S);
+        CHECK_INT(next.backoff_until_ns, rows[i].backoff_until_s * S);
     }
 }

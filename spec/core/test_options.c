@@ -73,11 +73,11 @@ TEST(an_unknown_name_gets_the_nearest_as_a_suggestion)
         {"two\nlines", "unknown option \"two?lines\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rpp_mistakes mistakes = {0};
-        CHECK_OK(rpp_option_note_unknown(cases[i][0], &mistakes));
-        CHECK_INT(mistakes.count, 1);
-        CHECK_STR(mistakes.lines[0], cases[i][1]);
-        rpp_mistakes_destroy(&mistakes);
+        rpp_errors errors = {0};
+        CHECK_OK(rpp_option_note_unknown(cases[i][0], &errors));
+        CHECK_INT(errors.count, 1);
+        CHECK_STR(errors.lines[0], cases[i][1]);
+        rpp_errors_destroy(&errors);
     }
 }
 

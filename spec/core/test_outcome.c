@@ -1,5 +1,5 @@
 /* test_outcome.c - what is known of a request, before and after its end. */
-#include "sampling/outcome.h"
+#include "requests/outcome.h"
 
 #include "base/alloc.h"
 #include "test.h"
@@ -8,7 +8,7 @@
 static const char *known(const rpp_outcome *outcome)
 {
     static char text[32];
-    rpp_outcome_view view = rpp_outcome_look(outcome);
+    rpp_outcome_view view = rpp_outcome_now(outcome);
     snprintf(text, sizeof text, "%s %s", view.status ? view.status : "-", view.slow ? view.slow : "-");
     return text;
 }
@@ -68,7 +68,7 @@ TEST(it_is_over_for_other_threads_than_the_one_that_ends_it)
     CHECK(!rpp_outcome_is_over_for(outcome, 2)); /* not yet */
     rpp_outcome_end(outcome, 200, RPP_SLOW_NO);
     CHECK(rpp_outcome_is_over_for(outcome, 2));
-    CHECK(!rpp_outcome_is_over_for(outcome, 1)); /* it has time to settle */
+    CHECK(!rpp_outcome_is_over_for(outcome, 1)); /* it has time to flush */
     rpp_outcome_ends_in(outcome, 0);
     CHECK(!rpp_outcome_is_over_for(outcome, 2)); /* nobody knows which one that is */
     rpp_outcome_release(outcome);

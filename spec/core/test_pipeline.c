@@ -20,7 +20,7 @@
 #define INTERVAL    (10 * RPP_NS_PER_S)
 #define PERIOD      (10 * RPP_NS_PER_MS)
 #define WINDOWS_MAX 8
-#define UNTIL(ns)   (&(rpp_patience){.deadline_ns = (ns)})
+#define UNTIL(ns)   (&(rpp_cancellation){.deadline_ns = (ns)})
 
 typedef struct delivered {
     uint64_t time_ns, duration_ns, wall_ns;
@@ -119,8 +119,8 @@ static fixture *begin_with(rpp_ticker *ticker, bool keeps_pace)
                                     .buffer_half_bytes = 1 << 16,
                                     .limits = rpp_profile_default_limits,
                                     .keeps_pace = keeps_pace,
-                                    .tells_silence = true,
-                                    .moments = {.on_ns = RPP_NS_PER_MS, .off_ns = RPP_NS_PER_MS},
+                                    .warns_without_samples = true,
+                                    .bursts = {.on_ns = RPP_NS_PER_MS, .off_ns = RPP_NS_PER_MS},
                                     .clock = &f->clock};
     rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find, .deliver = deliver, .context = f};
     f->pipeline = rpp_pipeline_new(&options, &seams, f->names);
@@ -205,7 +205,7 @@ static bool wants(fixture *f, unsigned work)
     return rpp_pipeline_work(f->pipeline) & work;
 }
 
-/* --- moments
+/* --- bursts
  * ---------------------------------------------------------------------------------------------------------- */
 
 /* Time passes until the state is the wanted one. */
@@ -218,7 +218,7 @@ static void reach_moment(fixture *f, bool wanted)
     CHECK(rpp_pipeline_watches(f->pipeline) == wanted);
 }
 
-TEST(moments_begin_and_end_and_are_asked_for_until_the_sampler_follows)
+TEST(bursts_begin_and_end_and_are_asked_for_until_the_sampler_follows)
 {
     fixture *f = begin();
     for (int i = 0; i < 100; i++) {
@@ -226,7 +226,7 @@ TEST(moments_begin_and_end_and_are_asked_for_until_the_sampler_follows)
         turn(f);
         CHECK(!rpp_pipeline_watches(f->pipeline)); /* nobody wants them */
     }
-    rpp_pipeline_set_moments(f->pipeline, true);
+    rpp_pipeline_set_bursts(f->pipeline, true);
     atomic_store(&f->runs, NULL); /* no ticks */
     for (int round = 0; round < 4; round++) {
         bool on = round % 2 == 0;
@@ -237,14 +237,14 @@ TEST(moments_begin_and_end_and_are_asked_for_until_the_sampler_follows)
         CHECK(rpp_pipeline_watches(f->pipeline) != on || atomic_load(&f->asked) > asked);
         rpp_pipeline_note_watching(f->pipeline, on);
     }
-    rpp_pipeline_set_moments(f->pipeline, false);
+    rpp_pipeline_set_bursts(f->pipeline, false);
     turn(f);
     CHECK(!rpp_pipeline_watches(f->pipeline));
     finish(f);
 }
 
 /* By the machine's clock. Without them it turns each 50 ms, which would take more than the time that the test has. */
-TEST(moments_wake_a_collector_that_does_not_tick)
+TEST(bursts_wake_a_collector_that_does_not_tick)
 {
     fixture *f = calloc(1, sizeof *f);
     rpp_ticker_init(&f->own_ticker, RPP_NS_PER_S);
@@ -254,11 +254,11 @@ TEST(moments_wake_a_collector_that_does_not_tick)
                                     .ticker = &f->own_ticker,
                                     .buffer_half_bytes = 1 << 14,
                                     .limits = rpp_profile_default_limits,
-                                    .moments = {.on_ns = RPP_NS_PER_MS, .off_ns = RPP_NS_PER_MS}};
+                                    .bursts = {.on_ns = RPP_NS_PER_MS, .off_ns = RPP_NS_PER_MS}};
     rpp_pipeline_seams seams = {.ask = ask, .activity = activity, .find = find, .deliver = deliver, .context = f};
     f->pipeline = rpp_pipeline_new(&options, &seams, f->names);
     CHECK_OK(rpp_pipeline_start(f->pipeline));
-    rpp_pipeline_set_moments(f->pipeline, true);
+    rpp_pipeline_set_bursts(f->pipeline, true);
     wait_for_turn(f, 1000);
     finish(f);
 }
@@ -272,10 +272,10 @@ static void wait_for_asking(fixture *f, unsigned before)
     }
 }
 
-TEST(before_a_deep_sleep_the_state_is_drawn_that_the_next_thread_finds)
+TEST(before_a_deep_sleep_the_state_is_sampled_that_the_next_thread_finds)
 {
     fixture *f = begin();
-    rpp_pipeline_set_moments(f->pipeline, true);
+    rpp_pipeline_set_bursts(f->pipeline, true);
     unsigned on = 0;
     for (int i = 0; i < 200; i++) {
         atomic_store(&f->activity, RPP_ACTIVITY_RAN);
@@ -429,7 +429,7 @@ TEST(a_window_without_samples_is_not_delivered)
     rotate(f, f->start_ns + 100);
     CHECK_INT(f->count, 0);
     CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 1);
-    CHECK_INT(rpp_stats_get(RPP_STAT_windows_sealed), 1);
+    CHECK_INT(rpp_stats_get(RPP_STAT_windows_closed), 1);
     push(f, 1, 1, RPP_FRAME_UNKNOWN);
     rotate(f, f->start_ns + 300);
     CHECK_INT(f->count, 1);
@@ -449,15 +449,15 @@ static void push_state(fixture *f, uint32_t thread, rpp_state state, uint64_t wa
     while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &sample, &leaf) == RPP_BUSY) continue;
 }
 
-/* What the clocks summed up of a thread that was drawn so often. */
-static void push_run(fixture *f, uint32_t thread, unsigned draws, uint64_t cpu_ns)
+/* What the clocks summed up of a thread that was sampled so often. */
+static void push_run(fixture *f, uint32_t thread, unsigned samples, uint64_t cpu_ns)
 {
     rpp_location leaf = {RPP_FRAME_UNKNOWN, 0};
-    rpp_sample drawn = {
-        .cpu_drawn_ns = PERIOD, .thread_seq = thread, .window = rpp_pipeline_window(f->pipeline), .depth = 1};
-    rpp_sample sum = {.cpu_ns = cpu_ns, .sum = true, .thread_seq = thread, .window = drawn.window};
-    while (draws--) {
-        while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &drawn, &leaf) == RPP_BUSY) continue;
+    rpp_sample sampled = {
+        .cpu_sampled_ns = PERIOD, .thread_seq = thread, .window = rpp_pipeline_window(f->pipeline), .depth = 1};
+    rpp_sample sum = {.cpu_ns = cpu_ns, .is_total = true, .thread_seq = thread, .window = sampled.window};
+    while (samples--) {
+        while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &sampled, &leaf) == RPP_BUSY) continue;
     }
     while (rpp_sample_buffer_push(rpp_pipeline_buffer(f->pipeline), &sum, &leaf) == RPP_BUSY) continue;
 }
@@ -497,8 +497,8 @@ TEST(what_is_known_of_a_window_without_safepoint_is_delivered_at_its_end)
     finish(f);
 }
 
-/* Draws say where, sums how much: the first part shares out those that were told. What comes later takes the same way,
- * and nothing is given twice. */
+/* Samples say where, sums how much: the first part shares out those that were told. What comes later takes the same
+ * way, and nothing is given twice. */
 TEST(what_the_clocks_have_told_is_shared_out_in_the_first_part_and_the_rest_later)
 {
     fixture *f = begin();
@@ -558,7 +558,7 @@ TEST(what_is_learnt_later_of_that_time_is_of_that_time)
     CHECK_INT(f->windows[2].time_ns, f->start_ns + KNOWN + EPOCH);
     CHECK_INT(f->windows[2].duration_ns, slept + s);
     CHECK_INT(f->windows[2].wall_ns, 2 * (slept + s) + s);
-    CHECK_INT(rpp_stats_get(RPP_STAT_windows_sealed) - rpp_stats_get(RPP_STAT_windows_empty), 3);
+    CHECK_INT(rpp_stats_get(RPP_STAT_windows_closed) - rpp_stats_get(RPP_STAT_windows_empty), 3);
 
     push(f, 1, 7, RPP_FRAME_UNKNOWN); /* and the next one is as ever */
     rotate(f, f->start_ns + all + INTERVAL);
@@ -588,7 +588,7 @@ TEST(what_has_no_names_yet_waits_for_a_safepoint_also_when_nothing_runs)
     finish(f);
 }
 
-/* --- silence
+/* --- no samples
  * -------------------------------------------------------------------------------------------------------- */
 
 static _Atomic unsigned warnings, infos;
@@ -638,7 +638,7 @@ TEST(time_that_finds_no_memory_is_counted)
 
 /* --- rotation --- */
 
-TEST(while_a_rotation_settles_samples_of_both_windows_come)
+TEST(while_a_rotation_flushes_samples_of_both_windows_come)
 {
     fixture *f = begin();
     push(f, 0, 1, RPP_FRAME_UNKNOWN);
@@ -646,7 +646,7 @@ TEST(while_a_rotation_settles_samples_of_both_windows_come)
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
     CHECK(rpp_pipeline_is_rotating(f->pipeline));
     CHECK_INT(rpp_pipeline_window(f->pipeline), 1);
-    push(f, 1, 1000, RPP_FRAME_UNKNOWN); /* a thread that is settled runs on */
+    push(f, 1, 1000, RPP_FRAME_UNKNOWN); /* a thread that is flushed runs on */
     turn(f);
     push(f, 0, 2, RPP_FRAME_UNKNOWN);
     push(f, 1, 2000, RPP_FRAME_UNKNOWN);
@@ -715,7 +715,7 @@ TEST(but_not_for_ever)
         CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + window * INTERVAL));
         rpp_pipeline_end_rotation(f->pipeline);
         turn(f);
-        CHECK_INT(f->count, window); /* each has patience of its own */
+        CHECK_INT(f->count, window); /* each has cancellation of its own */
         pass(f, 3000 * RPP_NS_PER_MS);
         turn(f);
         CHECK_INT(f->count, window + 1);
@@ -945,7 +945,7 @@ TEST(a_stir_on_the_way_into_the_deep_sleep_counts)
 
 /* --- the end --- */
 
-TEST(stop_delivers_the_settled_window_named_or_not)
+TEST(stop_delivers_the_flushed_window_named_or_not)
 {
     fixture *f = begin();
     push(f, 0, 7, unnamed_frame(f));
@@ -979,7 +979,7 @@ TEST(stop_does_not_wait_past_its_deadline)
 
 typedef struct waiting {
     rpp_pipeline *pipeline;
-    rpp_patience patience;
+    rpp_cancellation cancellation;
     uint64_t took_ns;
     rpp_status status;
 } waiting;
@@ -988,7 +988,7 @@ static void *wait_for_a_window(void *context)
 {
     waiting *w = context;
     uint64_t begin = rpp_monotonic_ns();
-    w->status = rpp_pipeline_wait_delivered(w->pipeline, 1, &w->patience);
+    w->status = rpp_pipeline_wait_delivered(w->pipeline, 1, &w->cancellation);
     w->took_ns = rpp_monotonic_ns() - begin;
     return NULL;
 }
@@ -998,19 +998,19 @@ TEST(wait_delivered_ends_when_it_is_cancelled)
 {
     fixture *f = begin();
     waiting other = {.pipeline = f->pipeline,
-                     .patience.deadline_ns = UINT64_MAX}; /* all of them, also under valgrind */
+                     .cancellation.deadline_ns = UINT64_MAX}; /* all of them, also under valgrind */
     pthread_t patient, impatient;
     CHECK_INT(pthread_create(&patient, NULL, wait_for_a_window, &other), 0);
     for (unsigned i = 0; i < 1000; i++) {
-        waiting w = {.pipeline = f->pipeline, .patience.deadline_ns = in_time()};
+        waiting w = {.pipeline = f->pipeline, .cancellation.deadline_ns = in_time()};
         CHECK_INT(pthread_create(&impatient, NULL, wait_for_a_window, &w), 0);
         for (unsigned spin = 0; spin < i * 20; spin++) atomic_thread_fence(memory_order_seq_cst);
-        rpp_patience_cancel(&w.patience);
+        rpp_cancellation_cancel(&w.cancellation);
         pthread_join(impatient, NULL);
         CHECK_INT(w.status, RPP_TIMEOUT);
         CHECK(w.took_ns < 5 * RPP_NS_PER_S);
     }
-    CHECK(!atomic_load(&other.patience.cancelled));
+    CHECK(!atomic_load(&other.cancellation.cancelled));
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
     rpp_pipeline_end_rotation(f->pipeline);
     pthread_join(patient, NULL);
@@ -1025,9 +1025,9 @@ TEST(a_stop_that_is_cancelled_can_be_called_again)
     atomic_store(&f->held, true);
     CHECK_OK(rpp_pipeline_begin_rotation(f->pipeline, f->start_ns + 50));
     rpp_pipeline_end_rotation(f->pipeline);
-    rpp_patience patience = {.deadline_ns = in_time()};
-    rpp_patience_cancel(&patience);
-    CHECK_INT(rpp_pipeline_stop(f->pipeline, &patience), RPP_TIMEOUT);
+    rpp_cancellation cancellation = {.deadline_ns = in_time()};
+    rpp_cancellation_cancel(&cancellation);
+    CHECK_INT(rpp_pipeline_stop(f->pipeline, &cancellation), RPP_TIMEOUT);
     finish(f); /* stops it */
 }
 

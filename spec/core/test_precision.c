@@ -1,5 +1,5 @@
-/* test_precision.c - how precise a row is said to be: squared weights of its draws, held against the truth of simulated
- * threads. */
+/* test_precision.c - how precise a row is said to be: squared weights of its samples, held against the truth of
+ * simulated threads. */
 #include "profile/columns.h"
 #include "profile/window_part.h"
 #include "simulated_threads.h"
@@ -8,7 +8,7 @@
 #define PERIOD_NS  1000u
 #define NEAR(a, b) CHECK(fabs((a) - (b)) <= 1e-9 * fabs(b))
 
-static rpp_rests rests;
+static rpp_carry_over carry_over;
 
 static void add(rpp_profile *profile, uint32_t place, rpp_sample sample)
 {
@@ -19,21 +19,21 @@ static void add(rpp_profile *profile, uint32_t place, rpp_sample sample)
 
 static rpp_profile *shared_out(rpp_profile *profile)
 {
-    rests = (rpp_rests){.waits = 0};
-    rpp_profile_share_out(profile, PERIOD_NS, true, &rests);
+    carry_over = (rpp_carry_over){.waits = 0};
+    rpp_profile_distribute(profile, PERIOD_NS, true, &carry_over);
     return profile;
 }
 
 /* --- one row after the other --- */
 
-/* Draws that weigh 10,000 ns get 20,000 of the clock: each of them then weighs twice as much. */
-TEST(the_squares_are_of_what_each_draw_got)
+/* Samples that weigh 10,000 ns get 20,000 of the clock: each of them then weighs twice as much. */
+TEST(the_squares_are_of_what_each_sample_got)
 {
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    for (int i = 0; i < 3; i++) add(profile, 0, (rpp_sample){.cpu_drawn_ns = 2000});
-    add(profile, 1, (rpp_sample){.cpu_drawn_ns = 4000});
-    CHECK_OK(
-        rpp_profile_add(profile, &(rpp_sample){.thread_seq = 1, .cpu_ns = 20000, .wall_ns = 5000, .sum = true}, NULL));
+    for (int i = 0; i < 3; i++) add(profile, 0, (rpp_sample){.cpu_sampled_ns = 2000});
+    add(profile, 1, (rpp_sample){.cpu_sampled_ns = 4000});
+    CHECK_OK(rpp_profile_add(profile,
+                             &(rpp_sample){.thread_seq = 1, .cpu_ns = 20000, .wall_ns = 5000, .is_total = true}, NULL));
     const rpp_row *rows = rpp_profile_rows(shared_out(profile));
     CHECK_INT(rows[0].cpu_ns, 12000);
     CHECK_INT(rows[0].samples, 3);
@@ -48,9 +48,9 @@ TEST(what_was_timed_exactly_adds_nothing)
 {
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     add(profile, 0, (rpp_sample){.wall_ns = 7000, .state = RPP_STATE_BLOCKED});
-    add(profile, 0, (rpp_sample){.wall_ns = 100, .wall_drawn_ns = 1000, .state = RPP_STATE_BLOCKED});
+    add(profile, 0, (rpp_sample){.wall_ns = 100, .wall_sampled_ns = 1000, .state = RPP_STATE_BLOCKED});
     CHECK_OK(rpp_profile_add(
-        profile, &(rpp_sample){.thread_seq = 1, .wall_ns = 600, .state = RPP_STATE_BLOCKED, .sum = true}, NULL));
+        profile, &(rpp_sample){.thread_seq = 1, .wall_ns = 600, .state = RPP_STATE_BLOCKED, .is_total = true}, NULL));
     const rpp_row *row = rpp_profile_rows(shared_out(profile));
     CHECK_INT(row->wall_ns, 7700);
     CHECK_INT(row->samples, 2);
@@ -59,12 +59,12 @@ TEST(what_was_timed_exactly_adds_nothing)
 }
 
 /* All of it is a guess. */
-TEST(time_that_no_draw_found_is_as_uncertain_as_it_is_long)
+TEST(time_that_no_sample_found_is_as_uncertain_as_it_is_long)
 {
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
     add(profile, 0, (rpp_sample){.wall_ns = 7000, .state = RPP_STATE_BLOCKED});
     CHECK_OK(rpp_profile_add(
-        profile, &(rpp_sample){.thread_seq = 1, .wall_ns = 600, .state = RPP_STATE_WAITING, .sum = true}, NULL));
+        profile, &(rpp_sample){.thread_seq = 1, .wall_ns = 600, .state = RPP_STATE_WAITING, .is_total = true}, NULL));
     const rpp_row *rows = rpp_profile_rows(shared_out(profile));
     CHECK_INT(rpp_profile_row_count(profile), 2);
     CHECK_INT(rows[1].wall_ns, 600);
@@ -76,9 +76,9 @@ TEST(time_that_no_draw_found_is_as_uncertain_as_it_is_long)
 TEST(of_allocations_objects_and_bytes_have_their_own)
 {
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    add(profile, 0, (rpp_sample){.alloc_drawn = 10, .alloc_drawn_bytes = 400});
-    add(profile, 0, (rpp_sample){.alloc_drawn = 10, .alloc_drawn_bytes = 800});
-    CHECK_OK(rpp_profile_add(profile, &(rpp_sample){.alloc_objects = 40, .sum = true}, NULL));
+    add(profile, 0, (rpp_sample){.alloc_sampled = 10, .alloc_sampled_bytes = 400});
+    add(profile, 0, (rpp_sample){.alloc_sampled = 10, .alloc_sampled_bytes = 800});
+    CHECK_OK(rpp_profile_add(profile, &(rpp_sample){.alloc_objects = 40, .is_total = true}, NULL));
     const rpp_row *row = rpp_profile_rows(shared_out(profile));
     CHECK_INT(row->alloc_objects, 40);
     CHECK_INT(row->alloc_space, 2400);
@@ -92,8 +92,8 @@ TEST(a_window_in_parts_has_its_samples_once)
 {
     test_window window = window_open();
     rpp_location stack = {window_frame(&window, "f", "f.rb", false), 1};
-    window_add(&window, (rpp_sample){.thread_seq = 1, .cpu_drawn_ns = 2000}, &stack, 1, NULL);
-    window_add(&window, (rpp_sample){.thread_seq = 1, .cpu_ns = 3000, .sum = true}, &stack, 1, NULL);
+    window_add(&window, (rpp_sample){.thread_seq = 1, .cpu_sampled_ns = 2000}, &stack, 1, NULL);
+    window_add(&window, (rpp_sample){.thread_seq = 1, .cpu_ns = 3000, .is_total = true}, &stack, 1, NULL);
     shared_out(window.profile);
     rpp_profile *known = rpp_window_part_known(window.profile, window.names, &rpp_profile_default_limits);
     CHECK(known);
@@ -126,7 +126,7 @@ static void check_names(unsigned mode, const char *const *expected)
     for (size_t i = 0; i < count; i++) CHECK_STR(names[i], expected[i]);
 }
 
-TEST(the_weight_has_its_squares_and_each_other_value_that_is_drawn)
+TEST(the_weight_has_its_squares_and_each_other_value_that_is_sampled)
 {
     check_names(RPP_MODE_CPU, LABELS("cpu", "samples", "weight_squares"));
     check_names(RPP_MODE_CPU | RPP_MODE_WALL, LABELS("cpu", "wall", "samples", "weight_squares", "wall_squares"));
@@ -224,7 +224,7 @@ static outcome check_intervals(experiment e)
     return cpu;
 }
 
-/* Two standard errors: 95 of 100, and more where the clocks' sum or the strata help. Here draws are as good as
+/* Two standard errors: 95 of 100, and more where the clocks' sum or the strata help. Here samples are as good as
  * independent, and a method has a tenth of the time. */
 TEST_BY_NUMBERS(two_standard_errors_have_the_truth_in_them)
 {
@@ -234,7 +234,7 @@ TEST_BY_NUMBERS(two_standard_errors_have_the_truth_in_them)
     CHECK(o.said < 1.5 * o.missed_by);
 }
 
-/* Ticks of such periods come in bursts of four: where a piece lasts for a burst, draws say the same several times. */
+/* Ticks of such periods come in bursts of four: where a piece lasts for a burst, samples say the same several times. */
 TEST_BY_NUMBERS(so_they_have_where_ticks_come_in_bursts)
 {
     static const double pieces_ms[] = {0.3, 2, 5, 15};

@@ -85,7 +85,7 @@ TEST(each_value_of_the_program_keeps_its_sum)
     rpp_sample timed = sample_of(7, 7, 1, RPP_STATE_RUNNING, 1);
     CHECK_OK(rpp_profile_add(profile, &timed, &(rpp_location){200, 1}));
     CHECK_INT(rpp_profile_custom_values(profile), 1 << 1 | 1 << 2 | 1 << 3);
-    rpp_profile_seal(profile, 1, 1);
+    rpp_profile_close(profile, 1, 1);
     for (size_t i = 0; i < rpp_profile_row_count(profile); i++) {
         const rpp_row *row = &rpp_profile_rows(profile)[i];
         CHECK_INT(row->custom_id ? row->cpu_ns : row->custom, 0);
@@ -101,10 +101,10 @@ TEST(each_value_of_the_program_keeps_its_sum)
     rpp_profile_free(profile);
 }
 
-TEST(a_sealed_profile_knows_its_time)
+TEST(a_closed_profile_knows_its_time)
 {
     rpp_profile *profile = rpp_profile_new(&rpp_profile_default_limits);
-    rpp_profile_seal(profile, 1700000000, 10);
+    rpp_profile_close(profile, 1700000000, 10);
     CHECK_INT(rpp_profile_time_ns(profile), 1700000000);
     CHECK_INT(rpp_profile_duration_ns(profile), 10);
     rpp_profile_free(profile);
@@ -393,13 +393,13 @@ static rpp_profile *profile_of_requests(bool separate_rows, rpp_outcome **outcom
     return profile;
 }
 
-TEST(requests_that_end_alike_are_one_row_when_the_window_is_sealed)
+TEST(requests_that_end_alike_are_one_row_when_the_window_is_closed)
 {
     rpp_outcome *outcomes[3];
     rpp_stats_reset();
     rpp_profile *profile = profile_of_requests(false, outcomes);
     CHECK_INT(rpp_profile_row_count(profile), 4);
-    rpp_profile_seal(profile, 1, 2);
+    rpp_profile_close(profile, 1, 2);
     CHECK_INT(rpp_profile_row_count(profile), 3);
     const rpp_row *rows = rpp_profile_rows(profile);
     CHECK_STR(labels_text(profile, &rows[0]), "k=v slow=false status=2xx ");
@@ -420,7 +420,7 @@ TEST(separate_rows_are_labelled_and_stay_separate)
 {
     rpp_outcome *outcomes[3];
     rpp_profile *profile = profile_of_requests(true, outcomes);
-    rpp_profile_seal(profile, 1, 2);
+    rpp_profile_close(profile, 1, 2);
     CHECK_INT(rpp_profile_row_count(profile), 5);
     CHECK_STR(labels_text(profile, &rpp_profile_rows(profile)[4]), "k=v slow=false status=2xx ");
     for (int i = 0; i < 3; i++) rpp_outcome_release(outcomes[i]);
@@ -428,7 +428,7 @@ TEST(separate_rows_are_labelled_and_stay_separate)
 }
 
 /* Sums are the same with memory and without. */
-TEST(sealing_requests_survives_every_failing_allocation)
+TEST(closing_requests_survives_every_failing_allocation)
 {
     size_t asked = 1;
     for (size_t nth = 1; nth <= asked + 1; nth++) {
@@ -436,7 +436,7 @@ TEST(sealing_requests_survives_every_failing_allocation)
         uint64_t cpu_ns = 0;
         rpp_profile *profile = profile_of_requests(false, outcomes);
         rpp_alloc_fail_at(nth);
-        rpp_profile_seal(profile, 1, 2);
+        rpp_profile_close(profile, 1, 2);
         asked = rpp_alloc_count() > asked ? rpp_alloc_count() : asked;
         rpp_alloc_fail_at(0);
         for (size_t i = 0; i < rpp_profile_row_count(profile); i++) cpu_ns += rpp_profile_rows(profile)[i].cpu_ns;
@@ -460,7 +460,7 @@ TEST(the_last_rows_stay_when_requests_become_one_row)
     for (int i = 0; i < 2; i++) CHECK_OK(rpp_profile_add(profile, &sample, &other));
     CHECK_INT(rpp_profile_row_count(profile), 3);
     for (int i = 0; i < 2; i++) rpp_outcome_end(outcomes[i], 500, RPP_SLOW_YES);
-    rpp_profile_seal(profile, 1, 2);
+    rpp_profile_close(profile, 1, 2);
     const rpp_row *rows = rpp_profile_rows(profile);
     CHECK_INT(rpp_profile_row_count(profile), 2);
     CHECK_INT(rows[0].cpu_ns, 2);

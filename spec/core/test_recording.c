@@ -144,7 +144,7 @@ TEST(what_is_taken_has_its_names_and_can_be_put_back)
     rpp_recording_free(recording);
 }
 
-TEST(clear_forgets)
+TEST(clear_discards)
 {
     rpp_recording *recording = rpp_recording_new(false);
     test_window window = window_of("A#leaf", "main", 0);

@@ -3,29 +3,29 @@
 #include "settings/settings.h"
 #include "test.h"
 
-static rpp_mistakes mistakes;
+static rpp_errors errors;
 
 static rpp_settings *settings_with(const char *const *names_and_texts)
 {
     rpp_settings *s = rpp_settings_new();
     for (; *names_and_texts; names_and_texts += 2) {
-        CHECK_OK(rpp_settings_set_text(s, names_and_texts[0], names_and_texts[1], NULL, &mistakes));
+        CHECK_OK(rpp_settings_set_text(s, names_and_texts[0], names_and_texts[1], NULL, &errors));
     }
-    CHECK_INT(mistakes.count, 0);
+    CHECK_INT(errors.count, 0);
     return s;
 }
 
-/* All mistakes that a check finds, one after the other. */
+/* All errors that a check finds, one after the other. */
 static const char *check(rpp_settings *s)
 {
     static char text[4096];
     size_t length = 0;
     text[0] = '\0';
-    CHECK_OK(rpp_settings_check(s, &mistakes));
-    for (size_t i = 0; i < mistakes.count; i++) {
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? "; " : "", mistakes.lines[i]);
+    CHECK_OK(rpp_settings_check(s, &errors));
+    for (size_t i = 0; i < errors.count; i++) {
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? "; " : "", errors.lines[i]);
     }
-    rpp_mistakes_destroy(&mistakes);
+    rpp_errors_destroy(&errors);
     return text;
 }
 
@@ -49,7 +49,7 @@ TEST(the_defaults_are_good)
 TEST(an_empty_application_name_becomes_ruby)
 {
     rpp_settings *s = rpp_settings_new();
-    CHECK_OK(rpp_settings_set_string(s, "application_name", "", 0, &mistakes));
+    CHECK_OK(rpp_settings_set_string(s, "application_name", "", 0, &errors));
     CHECK_STR(check(s), "");
     CHECK_STR(s->application_name, "ruby");
     rpp_settings_free(s);
@@ -69,7 +69,7 @@ TEST(the_server_address_is_a_url)
     rpp_settings *s =
         settings_with((const char *const[]){"server_address", "http://host/?a=b", "backend", "http", NULL});
     CHECK_STR(check(s), "");
-    CHECK_OK(rpp_settings_set_string(s, "server_address", "", 0, &mistakes));
+    CHECK_OK(rpp_settings_set_string(s, "server_address", "", 0, &errors));
     CHECK_STR(check(s), "server_address must be an http or https URL such as http://localhost:4040, got \"\"");
     rpp_settings_free(s);
 }
@@ -80,7 +80,7 @@ TEST(the_proxy_is_a_url_or_empty)
     CHECK_STR(check_with("proxy", "u:Secret@proxy:3128"),
               "proxy must be a URL such as http://proxy:3128 or socks5h://proxy:1080, got \"***@proxy:3128\"");
     rpp_settings *s = rpp_settings_new();
-    CHECK_OK(rpp_settings_set_string(s, "proxy", "", 0, &mistakes));
+    CHECK_OK(rpp_settings_set_string(s, "proxy", "", 0, &errors));
     CHECK_STR(check(s), "");
     CHECK_STR(s->proxy, "");
     rpp_settings_free(s);
@@ -106,7 +106,7 @@ TEST(a_directory_means_its_backend)
     rpp_settings_free(s);
 
     s = rpp_settings_new();
-    CHECK_OK(rpp_settings_set_string(s, "directory", "", 0, &mistakes));
+    CHECK_OK(rpp_settings_set_string(s, "directory", "", 0, &errors));
     CHECK_STR(check(s), "");
     CHECK_INT(s->backend, RPP_BACKEND_PYROSCOPE);
     rpp_settings_free(s);
@@ -179,14 +179,14 @@ TEST(tags_have_lengths_that_the_server_takes)
     memset(name, 'n', 1025);
     memset(value, 'v', 2049);
     rpp_settings *s = rpp_settings_new();
-    CHECK_OK(rpp_settings_put(s, "tags", name, 1024, value, 2048, &mistakes));
+    CHECK_OK(rpp_settings_put(s, "tags", name, 1024, value, 2048, &errors));
     CHECK_STR(check(s), "");
-    CHECK_OK(rpp_settings_put(s, "tags", "a", 1, value, 2049, &mistakes));
+    CHECK_OK(rpp_settings_put(s, "tags", "a", 1, value, 2049, &errors));
     CHECK_STR(check(s), "tags: the value of \"a\" is longer than 2048 bytes");
-    CHECK_OK(rpp_settings_put(s, "tags", "a", 1, "\xff", 1, &mistakes));
+    CHECK_OK(rpp_settings_put(s, "tags", "a", 1, "\xff", 1, &errors));
     CHECK_STR(check(s), "tags: the value of \"a\" is not valid UTF-8");
-    CHECK_OK(rpp_settings_clear(s, "tags", &mistakes));
-    CHECK_OK(rpp_settings_put(s, "tags", name, 1025, "x", 1, &mistakes));
+    CHECK_OK(rpp_settings_clear(s, "tags", &errors));
+    CHECK_OK(rpp_settings_put(s, "tags", name, 1025, "x", 1, &errors));
     CHECK(strstr(check(s), "is longer than 1024 bytes"));
     rpp_settings_free(s);
 }
@@ -197,13 +197,13 @@ TEST(a_series_has_at_most_thirty_names)
     for (int i = 0; i < 27; i++) {
         char name[16];
         int length = snprintf(name, sizeof name, "t%d", i);
-        CHECK_OK(rpp_settings_put(s, "tags", name, (size_t)length, "x", 1, &mistakes));
+        CHECK_OK(rpp_settings_put(s, "tags", name, (size_t)length, "x", 1, &errors));
     }
     CHECK_STR(check(s), "");
-    CHECK_OK(rpp_settings_set_boolean(s, "report_pid", true, &mistakes));
+    CHECK_OK(rpp_settings_set_boolean(s, "report_pid", true, &errors));
     CHECK_STR(check(s), "tags must be at most 26, as a series has at most 30 names, got 27");
-    CHECK_OK(rpp_settings_set_boolean(s, "report_pid", false, &mistakes));
-    CHECK_OK(rpp_settings_put(s, "tags", "one_more", 8, "x", 1, &mistakes));
+    CHECK_OK(rpp_settings_set_boolean(s, "report_pid", false, &errors));
+    CHECK_OK(rpp_settings_put(s, "tags", "one_more", 8, "x", 1, &errors));
     CHECK_STR(check(s), "tags must be at most 27, as a series has at most 30 names, got 28");
     rpp_settings_free(s);
 }
@@ -211,17 +211,17 @@ TEST(a_series_has_at_most_thirty_names)
 TEST(a_mode_is_needed)
 {
     rpp_settings *s = rpp_settings_new();
-    CHECK_OK(rpp_settings_clear(s, "mode", &mistakes));
+    CHECK_OK(rpp_settings_clear(s, "mode", &errors));
     CHECK_STR(check(s), "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
                         "cpu,wall,alloc,heap,contention,custom, got nothing");
     rpp_settings_free(s);
 }
 
-TEST(a_wrong_mode_is_one_mistake)
+TEST(a_wrong_mode_is_one_error)
 {
     rpp_settings *s = rpp_settings_new();
-    CHECK_OK(rpp_settings_clear(s, "mode", &mistakes));
-    CHECK_OK(rpp_settings_put(s, "mode", "gpu", 3, NULL, 0, &mistakes));
+    CHECK_OK(rpp_settings_clear(s, "mode", &errors));
+    CHECK_OK(rpp_settings_put(s, "mode", "gpu", 3, NULL, 0, &errors));
     CHECK_STR(check(s), "mode must be cpu, wall, alloc, heap, contention, custom, or several as "
                         "cpu,wall,alloc,heap,contention,custom, got \"gpu\"");
     rpp_settings_free(s);
@@ -232,11 +232,11 @@ TEST(vm_state_frames_follow_the_backend_unless_given)
     rpp_settings *s = settings_with((const char *const[]){"backend", "parca", NULL});
     CHECK_STR(check(s), "");
     CHECK(s->vm_state_frames);
-    CHECK_OK(rpp_settings_set_text(s, "backend", "pyroscope", NULL, &mistakes));
+    CHECK_OK(rpp_settings_set_text(s, "backend", "pyroscope", NULL, &errors));
     CHECK_STR(check(s), "");
     CHECK(!s->vm_state_frames);
-    CHECK_OK(rpp_settings_set_text(s, "backend", "parca", NULL, &mistakes));
-    CHECK_OK(rpp_settings_set_boolean(s, "vm_state_frames", false, &mistakes));
+    CHECK_OK(rpp_settings_set_text(s, "backend", "parca", NULL, &errors));
+    CHECK_OK(rpp_settings_set_boolean(s, "vm_state_frames", false, &errors));
     CHECK_STR(check(s), "");
     CHECK(!s->vm_state_frames);
     rpp_settings_free(s);
@@ -250,10 +250,10 @@ TEST(an_interval_that_pyroscope_never_takes_is_refused)
             settings_with((const char *const[]){"backend", pyroscopes[i], "upload_interval", "3600", NULL});
         CHECK_STR(check(s), "upload_interval must be at most 1800 seconds, as Pyroscope takes no profile that is older "
                             "than an hour, got 3600");
-        CHECK_OK(rpp_settings_set_text(s, "upload_interval", "1800", NULL, &mistakes));
+        CHECK_OK(rpp_settings_set_text(s, "upload_interval", "1800", NULL, &errors));
         CHECK_STR(check(s), "");
-        CHECK_OK(rpp_settings_set_text(s, "upload_interval", "3600", NULL, &mistakes));
-        CHECK_OK(rpp_settings_set_text(s, "backend", "parca", NULL, &mistakes));
+        CHECK_OK(rpp_settings_set_text(s, "upload_interval", "3600", NULL, &errors));
+        CHECK_OK(rpp_settings_set_text(s, "backend", "parca", NULL, &errors));
         CHECK_STR(check(s), "");
         rpp_settings_free(s);
     }
@@ -280,13 +280,13 @@ TEST(slow_is_a_percentile_or_a_number_of_seconds)
     }
 }
 
-TEST(all_mistakes_are_told_at_once)
+TEST(all_errors_are_told_at_once)
 {
     rpp_settings *s = settings_with((const char *const[]){"server_address", "x", "proxy", "y", "tags", "a b=1,c d=2",
                                                           "tls_client_key", "Secret", NULL});
-    CHECK_OK(rpp_settings_check(s, &mistakes));
-    CHECK_INT(mistakes.count, 5);
-    rpp_mistakes_destroy(&mistakes);
+    CHECK_OK(rpp_settings_check(s, &errors));
+    CHECK_INT(errors.count, 5);
+    rpp_errors_destroy(&errors);
     rpp_settings_free(s);
 }
 

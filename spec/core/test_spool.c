@@ -46,7 +46,7 @@ static void keep_line(rpp_log_level level, const char *line, void *context)
 
 static void set(rpp_settings *settings, const char *name, const char *text)
 {
-    rpp_mistakes none = {0};
+    rpp_errors none = {0};
     CHECK_OK(rpp_settings_set_text(settings, name, text, NULL, &none));
     CHECK_INT(none.count, 0);
 }
@@ -436,7 +436,7 @@ TEST(a_forked_child_holds_no_claim_of_its_parent)
     CHECK_INT(pipe(pipes), 0);
     pid_t child = fork();
     if (!child) {
-        rpp_spool_forget_after_fork(s.spool);
+        rpp_spool_discard_after_fork(s.spool);
         /* With the parent's claim open in this process it could not be claimed even after the parent's death. */
         char name[256], room[512];
         count_files(&s, ".ready", name);

@@ -1,5 +1,5 @@
 /* test_thread_ledger.c - one thread's verbs, one by one. Against a list of intervals: spec/fuzz/fuzz_thread_ledger.c;
- * in company: test_time_shares.c. */
+ * in company: test_time_distribution.c. */
 #include "sampling/thread_ledger.h"
 
 #include "base/clock.h"
@@ -36,8 +36,8 @@ static void check_due(rpp_state state, uint64_t cpu, uint64_t wall)
 
 static void check_sum(rpp_state state, uint64_t cpu, uint64_t wall)
 {
-    CHECK_INT(ledger.account.sums[state].cpu_ns, cpu);
-    CHECK_INT(ledger.account.sums[state].wall_ns, wall);
+    CHECK_INT(ledger.account.totals[state].cpu_ns, cpu);
+    CHECK_INT(ledger.account.totals[state].wall_ns, wall);
 }
 
 static void start_running(void)
@@ -58,18 +58,18 @@ TEST(a_long_wait_has_its_own_time)
     check_sum(RPP_STATE_BLOCKED, 0, 0);
 }
 
-TEST(short_waits_are_drawn_once_a_period)
+TEST(short_waits_are_sampled_once_a_period)
 {
     start_running();
-    unsigned drawn = 0;
+    unsigned sampled = 0;
     for (uint64_t i = 0; i < 1000; i++) {
         cpu_ns = i * 100;
         rpp_ledger_released(&ledger, START + i * 200);
         rpp_due due = rpp_ledger_got(&ledger, START + i * 200 + 100, true);
-        CHECK_INT(due == RPP_DUE_CAPTURE, ledger.account.due[RPP_STATE_BLOCKED].drawn.wall_ns == PERIOD);
-        drawn += due == RPP_DUE_CAPTURE;
+        CHECK_INT(due == RPP_DUE_CAPTURE, ledger.account.due[RPP_STATE_BLOCKED].sampled.wall_ns == PERIOD);
+        sampled += due == RPP_DUE_CAPTURE;
     }
-    CHECK(drawn >= 99 && drawn <= 101);
+    CHECK(sampled >= 99 && sampled <= 101);
     check_sum(RPP_STATE_BLOCKED, 0, 100000);
 }
 
@@ -89,12 +89,12 @@ TEST(a_boundary_cuts_a_wait)
     check_due(RPP_STATE_BLOCKED, 0, 1100);
     CHECK_INT(rpp_ledger_bounded(&ledger, START + 1400),
               RPP_DUE_CAPTURE); /* who runs stands there if no tick finds it */
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, 1);
-    rpp_ledger_sum_up_due(&ledger);
+    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].sampled.cpu_ns, 1);
+    rpp_ledger_add_due(&ledger);
     CHECK_INT(rpp_ledger_pending(&ledger), RPP_DUE_NOTHING);
 }
 
-/* In the pool it would be shared out among events that were drawn. */
+/* In the pool it would be shared out among events that were sampled. */
 TEST(exact_time_that_found_no_room_waits_for_the_next_capture_of_its_kind)
 {
     start_running();
@@ -111,25 +111,25 @@ TEST(exact_time_that_found_no_room_waits_for_the_next_capture_of_its_kind)
     CHECK_INT(rpp_ledger_gc_left(&ledger, START + 20 * PERIOD + 200), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_GC_MARKING, 20 * PERIOD + 100, 20 * PERIOD + 100);
     cpu_ns += 100;
-    rpp_ledger_looked_at(&ledger, START + 20 * PERIOD + 300); /* nobody took it */
+    rpp_ledger_note_tick(&ledger, START + 20 * PERIOD + 300); /* nobody took it */
     CHECK_INT(rpp_ledger_bounded(&ledger, START + 20 * PERIOD + 300), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_GC_MARKING, 20 * PERIOD + 100, 20 * PERIOD + 100);
 }
 
-TEST(what_runs_is_drawn_by_ticks_and_summed_by_the_clock)
+TEST(what_runs_is_sampled_by_ticks_and_summed_by_the_clock)
 {
     start_running();
     cpu_ns = 500;
-    CHECK_INT(rpp_ledger_drawn(&ledger, 77, START + 500), RPP_DUE_CAPTURE);
+    CHECK_INT(rpp_ledger_sampled(&ledger, 77, START + 500), RPP_DUE_CAPTURE);
     rpp_sample sample = {0};
     CHECK(rpp_ledger_take_due(&ledger, RPP_STATE_RUNNING, &sample));
-    CHECK_INT(sample.cpu_drawn_ns, 77);
+    CHECK_INT(sample.cpu_sampled_ns, 77);
     CHECK_INT(sample.cpu_ns, 0);
     sample = (rpp_sample){0};
-    CHECK(rpp_ledger_take_sum(&ledger, RPP_STATE_RUNNING, &sample));
+    CHECK(rpp_ledger_take_total(&ledger, RPP_STATE_RUNNING, &sample));
     CHECK_INT(sample.cpu_ns, 500);
     CHECK_INT(sample.wall_ns, 0); /* all of it was CPU time */
-    CHECK(!rpp_ledger_take_sum(&ledger, RPP_STATE_RUNNING, &sample));
+    CHECK(!rpp_ledger_take_total(&ledger, RPP_STATE_RUNNING, &sample));
 }
 
 /* A capture at this time weighs so many periods; the finding that it is for weighs `ticks` of them, if all was on a
@@ -138,7 +138,7 @@ static void check_found(unsigned ticks, rpp_time at, uint64_t captured_cpu_ns, u
 {
     cpu_ns = captured_cpu_ns;
     CHECK_INT(rpp_ledger_found(&ledger, ticks * PERIOD, at, captured_ns), RPP_DUE_CAPTURE);
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, periods * PERIOD);
+    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].sampled.cpu_ns, periods * PERIOD);
 }
 
 /* A sleep with the GVL in its hands is as long as many ticks, and burns nothing. */
@@ -178,7 +178,7 @@ TEST(readings_between_findings_change_nothing)
 TEST(findings_after_a_pause_know_nothing_of_the_time_before)
 {
     start_running();
-    rpp_ledger_looked_at(&ledger, START + 8000);
+    rpp_ledger_note_tick(&ledger, START + 8000);
     rpp_ledger_resumed(&ledger, true, START + 9000);
     check_found(3, (rpp_time){900, START + 9100}, 900, START + 9100, 3);
 }
@@ -187,27 +187,27 @@ TEST(sums_of_a_period_of_cpu_time_are_worth_telling)
 {
     start_running();
     cpu_ns = PERIOD - 1;
-    rpp_ledger_looked_at(&ledger, START + 5 * PERIOD); /* wall time is told where it ends */
-    CHECK(!rpp_ledger_sums_are_large(&ledger));
+    rpp_ledger_note_tick(&ledger, START + 5 * PERIOD); /* wall time is told where it ends */
+    CHECK(!rpp_ledger_total_is_large(&ledger));
     cpu_ns = PERIOD;
-    rpp_ledger_looked_at(&ledger, START + 6 * PERIOD);
-    CHECK(rpp_ledger_sums_are_large(&ledger));
+    rpp_ledger_note_tick(&ledger, START + 6 * PERIOD);
+    CHECK(rpp_ledger_total_is_large(&ledger));
     rpp_sample sample = {0};
-    CHECK(rpp_ledger_take_sum(&ledger, RPP_STATE_RUNNING, &sample));
-    CHECK(!rpp_ledger_sums_are_large(&ledger));
+    CHECK(rpp_ledger_take_total(&ledger, RPP_STATE_RUNNING, &sample));
+    CHECK(!rpp_ledger_total_is_large(&ledger));
 }
 
-TEST(a_tick_off_the_gvl_or_in_the_gc_draws_nothing)
+TEST(a_tick_off_the_gvl_or_in_the_gc_samples_nothing)
 {
     open_ledger();
-    CHECK_INT(rpp_ledger_drawn(&ledger, 77, START + 10), RPP_DUE_NOTHING);
+    CHECK_INT(rpp_ledger_sampled(&ledger, 77, START + 10), RPP_DUE_NOTHING);
     rpp_ledger_got(&ledger, START + 20, true);
     rpp_ledger_gc_entered(&ledger, RPP_STATE_GC_MARKING, START + 30);
     CHECK_INT(rpp_ledger_ticked(&ledger, START + 40), RPP_DUE_NOTHING);
     cpu_ns = 20;
     rpp_ledger_gc_left(&ledger, START + 40);
     CHECK_INT(rpp_ledger_ticked(&ledger, START + 45), RPP_DUE_CAPTURE);
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, PERIOD);
+    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].sampled.cpu_ns, PERIOD);
 }
 
 TEST(a_gap_is_wall_time_of_the_moment_that_ends_it)
@@ -282,7 +282,7 @@ TEST(a_change_of_labels_is_a_pointer)
     reads = 0;
     rpp_ledger_relabelled(&ledger, set);
     CHECK_INT(reads, 0);
-    rpp_ledger_drawn(&ledger, 1, START + 10);
+    rpp_ledger_sampled(&ledger, 1, START + 10);
     rpp_sample sample = {0};
     CHECK(rpp_ledger_take_due(&ledger, RPP_STATE_RUNNING, &sample));
     CHECK(sample.labels == set);
@@ -298,7 +298,7 @@ TEST(a_thread_that_asked_before_sampling_began_has_waited_since)
     rpp_ledger_got(&ledger, START + 9000, true);
     check_due(RPP_STATE_BLOCKED, 0, 0);
     check_due(RPP_STATE_WAITING, 0, 4000);
-    rpp_ledger_sum_up_due(&ledger);
+    rpp_ledger_add_due(&ledger);
     rpp_ledger_released(&ledger, START + 9000);
     rpp_ledger_asked(&ledger, START + 9001);
     rpp_ledger_got(&ledger, START + 12000, true);
@@ -329,33 +329,33 @@ TEST(what_passes_in_a_pause_does_not_count)
     check_sum(RPP_STATE_RUNNING, 7, 10);
 }
 
-TEST(without_a_cpu_clock_ticks_draw_wall_time)
+TEST(without_a_cpu_clock_ticks_sample_wall_time)
 {
     open_ledger();
     rpp_ledger_unclocked(&ledger);
     cpu_ns = 999999;
     rpp_ledger_got(&ledger, START, true);
-    CHECK_INT(rpp_ledger_drawn(&ledger, 50, START + 5000), RPP_DUE_CAPTURE);
+    CHECK_INT(rpp_ledger_sampled(&ledger, 50, START + 5000), RPP_DUE_CAPTURE);
     check_due(RPP_STATE_RUNNING, 0, 0);
     check_sum(RPP_STATE_RUNNING, 0, 5000);
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.wall_ns, 50);
-    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns, 0);
+    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].sampled.wall_ns, 50);
+    CHECK_INT(ledger.account.due[RPP_STATE_RUNNING].sampled.cpu_ns, 0);
 }
 
 TEST(clocks_that_go_back_stand_still)
 {
     start_running();
     cpu_ns = 500;
-    rpp_ledger_drawn(&ledger, 1, START + 500);
+    rpp_ledger_sampled(&ledger, 1, START + 500);
     cpu_ns = 100;
-    rpp_ledger_drawn(&ledger, 1, START + 100);
+    rpp_ledger_sampled(&ledger, 1, START + 100);
     check_sum(RPP_STATE_RUNNING, 500, 0);
     cpu_ns = 600;
-    rpp_ledger_drawn(&ledger, 1, START + 600);
+    rpp_ledger_sampled(&ledger, 1, START + 600);
     check_sum(RPP_STATE_RUNNING, 600, 0);
 }
 
-TEST(a_tick_finds_somebody_at_work_and_is_owed)
+TEST(a_tick_finds_somebody_at_work_and_is_pending)
 {
     start_running();
     bool outer = rpp_ledger_enter(&ledger), inner = rpp_ledger_enter(&ledger);
@@ -368,5 +368,5 @@ TEST(a_tick_finds_somebody_at_work_and_is_owed)
     rpp_ledger_released(&ledger, START + 10);
     outer = rpp_ledger_enter(&ledger);
     CHECK(!rpp_ledger_is_open_to_ticks(&ledger));
-    CHECK(!rpp_ledger_leave(&ledger, outer)); /* it would have drawn nothing */
+    CHECK(!rpp_ledger_leave(&ledger, outer)); /* it would have sampled nothing */
 }

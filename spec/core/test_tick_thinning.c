@@ -10,13 +10,13 @@
 
 enum { PARTS = 12 };
 
-/* A thread that naps for 2 to 6 ms and burns a stint; the kernel ticks on. */
+/* A thread that sleeps for 2 to 6 ms and burns a burst; the kernel ticks on. */
 typedef struct walk {
     double parts[PARTS], all, weight, cpu;
     long signals;
 } walk;
 
-static walk walk_stints(uint64_t period_ns, uint64_t tick_ns, double stint_ns)
+static walk walk_bursts(uint64_t period_ns, uint64_t tick_ns, double burst_ns)
 {
     walk w = {.all = 0};
     rpp_thinning thinning;
@@ -24,27 +24,27 @@ static walk walk_stints(uint64_t period_ns, uint64_t tick_ns, double stint_ns)
     rpp_thinning_start(&thinning, 99, 0, period_ns, tick_ns);
     for (int i = 0; i < 200000; i++) {
         now += MS(2) + rpp_random_next(&random) % MS(4);
-        for (uint64_t tick = now / tick_ns * tick_ns + tick_ns; tick <= now + (uint64_t)stint_ns; tick += tick_ns) {
+        for (uint64_t tick = now / tick_ns * tick_ns + tick_ns; tick <= now + (uint64_t)burst_ns; tick += tick_ns) {
             uint64_t cpu = (uint64_t)w.cpu + tick - now;
             if (cpu < armed) continue;
             unsigned times = rpp_thinning_take(&thinning, cpu);
             w.signals++;
             w.all += times;
-            w.parts[(int)((double)(tick - now - 1) / stint_ns * PARTS)] += times;
+            w.parts[(int)((double)(tick - now - 1) / burst_ns * PARTS)] += times;
             armed = cpu + rpp_thinning_silent_ns(&thinning, cpu);
         }
-        now += (uint64_t)stint_ns;
-        w.cpu += (uint64_t)stint_ns;
+        now += (uint64_t)burst_ns;
+        w.cpu += (uint64_t)burst_ns;
     }
     w.weight = w.all * (double)rpp_thinning_weight_ns(&thinning);
     return w;
 }
 
-TEST_BY_NUMBERS(every_place_of_a_stint_is_found_alike)
+TEST_BY_NUMBERS(every_place_of_a_burst_is_found_alike)
 {
-    static const double periods_ms[] = {1, 5.025, 10.1, 100}, ticks_ms[] = {1, 4, 10}, stints_ms[] = {1.2, 4.8, 15};
+    static const double periods_ms[] = {1, 5.025, 10.1, 100}, ticks_ms[] = {1, 4, 10}, bursts_ms[] = {1.2, 4.8, 15};
     for (int i = 0; i < 36; i++) {
-        walk w = walk_stints(MS(periods_ms[i % 4]), MS(ticks_ms[i / 4 % 3]), MS(stints_ms[i / 12]));
+        walk w = walk_bursts(MS(periods_ms[i % 4]), MS(ticks_ms[i / 4 % 3]), MS(bursts_ms[i / 12]));
         double each = w.all / PARTS, allowed = 0.02 + 4.5 / sqrt(each / RPP_THINNING_BURST);
         CHECK(fabs(w.weight / w.cpu - 1) < 0.03);
         for (int part = 0; part < PARTS; part++) CHECK(fabs(w.parts[part] / each - 1) < allowed);
@@ -54,7 +54,7 @@ TEST_BY_NUMBERS(every_place_of_a_stint_is_found_alike)
 /* A kernel that ticks a thousand times a second: the signals are few, though the ticks are not. */
 TEST(between_intervals_the_timer_is_silent)
 {
-    walk w = walk_stints(MS(10.1), MS(1), MS(4.8));
+    walk w = walk_bursts(MS(10.1), MS(1), MS(4.8));
     double a_second = (double)w.signals / (w.cpu / 1e9);
     CHECK(a_second > 95 && a_second < 130);
 }

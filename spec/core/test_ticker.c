@@ -158,7 +158,7 @@ TEST(a_forked_child_has_no_collectors_and_the_same_period)
     pthread_mutex_lock(&f.ticker.lock); /* by one of the parent's collectors at that moment */
     fixture child = {.ticker = f.ticker, .now_ns = f.now_ns};
     pthread_mutex_unlock(&f.ticker.lock);
-    rpp_ticker_forget_after_fork(&child.ticker);
+    rpp_ticker_discard_after_fork(&child.ticker);
     CHECK_INT(holder(&child), -1);
     CHECK_INT(rpp_ticker_take(&child.ticker).count, 0);
     CHECK_INT(rpp_ticker_period_ns(&child.ticker), PERIOD);

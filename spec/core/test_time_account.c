@@ -1,4 +1,4 @@
-/* test_time_account.c - short events are drawn by chance, long ones are exact, and no time is lost. */
+/* test_time_account.c - short events are sampled by chance, long ones are exact, and no time is lost. */
 #include "sampling/time_account.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static rpp_time_account opened(uint64_t random)
     return a;
 }
 
-/* The weight with which the event is drawn. What is due is taken. */
+/* The weight with which the event is sampled. What is due is taken. */
 static uint64_t wait_for(rpp_time_account *a, uint64_t ns)
 {
     rpp_sample sample = {0};
@@ -25,7 +25,7 @@ static uint64_t wait_for(rpp_time_account *a, uint64_t ns)
     rpp_account_end_event(a, STATE, 1, PERIOD);
     if (rpp_account_is_due(a)) CHECK(rpp_account_take_due(a, STATE, &sample));
     CHECK_INT(sample.wall_ns, 0);
-    return sample.wall_drawn_ns;
+    return sample.wall_sampled_ns;
 }
 
 static bool is_near(uint64_t seen, uint64_t truth, uint64_t percent)
@@ -35,7 +35,7 @@ static bool is_near(uint64_t seen, uint64_t truth, uint64_t percent)
 
 /* Two waits that together are as long as the period: marks at the same place of each period would all find the same
  * one. */
-TEST_BY_NUMBERS(waits_in_step_with_the_period_are_drawn_by_chance)
+TEST_BY_NUMBERS(waits_in_step_with_the_period_are_sampled_by_chance)
 {
     for (uint64_t random = 0; random < 20; random++) {
         rpp_time_account a = opened(random);
@@ -49,21 +49,21 @@ TEST_BY_NUMBERS(waits_in_step_with_the_period_are_drawn_by_chance)
     }
 }
 
-/* One mark a period: the draws weigh what the events lasted, to within a period at each end. */
-TEST_BY_NUMBERS(draws_weigh_as_much_as_the_waits_lasted)
+/* One mark a period: the samples weigh what the events lasted, to within a period at each end. */
+TEST_BY_NUMBERS(samples_weigh_as_much_as_the_waits_lasted)
 {
     rpp_time_account a = opened(1);
-    uint64_t drawn = 0, lasted = 0;
+    uint64_t sampled = 0, lasted = 0;
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t ns = i * 7919 % PERIOD;
-        drawn += wait_for(&a, ns);
+        sampled += wait_for(&a, ns);
         lasted += ns;
-        CHECK(drawn < lasted + 2 * PERIOD && lasted < drawn + 2 * PERIOD);
+        CHECK(sampled < lasted + 2 * PERIOD && lasted < sampled + 2 * PERIOD);
     }
     rpp_sample sum = {0};
-    CHECK(rpp_account_take_sum(&a, STATE, &sum));
+    CHECK(rpp_account_take_total(&a, STATE, &sum));
     CHECK_INT(sum.wall_ns, lasted);
-    CHECK(!rpp_account_take_sum(&a, STATE, &sum));
+    CHECK(!rpp_account_take_total(&a, STATE, &sum));
 }
 
 TEST(a_wait_of_a_period_is_exact_and_part_of_no_sum)
@@ -76,8 +76,8 @@ TEST(a_wait_of_a_period_is_exact_and_part_of_no_sum)
     CHECK(rpp_account_take_due(&a, STATE, &sample));
     CHECK_INT(sample.cpu_ns, 3);
     CHECK_INT(sample.wall_ns, PERIOD);
-    CHECK_INT(sample.wall_drawn_ns, 0);
-    CHECK(!rpp_account_take_sum(&a, STATE, &sample));
+    CHECK_INT(sample.wall_sampled_ns, 0);
+    CHECK(!rpp_account_take_total(&a, STATE, &sample));
     CHECK(!rpp_account_take_due(&a, STATE, &sample));
 }
 
@@ -119,9 +119,9 @@ TEST(a_wait_that_was_cut_counts_once_and_at_its_end)
         CHECK(rpp_account_take_due(&a, STATE, &sample));
         CHECK_INT(sample.wall_ns, random % 2 * MS);
         CHECK_INT(sample.contentions, 1);
-        CHECK(!rpp_account_take_sum(&a, STATE, &sample));
+        CHECK(!rpp_account_take_total(&a, STATE, &sample));
         end_after(&a, 1); /* the next one is a short wait like others */
-        CHECK(rpp_account_take_sum(&a, STATE, &sample));
+        CHECK(rpp_account_take_total(&a, STATE, &sample));
         CHECK_INT(sample.wall_ns, 1);
     }
 }
@@ -154,11 +154,11 @@ TEST(the_sum_of_waits_for_the_gvl_says_how_many_of_them_count)
         if (rpp_account_is_due(&a)) CHECK(rpp_account_take_due(&a, state, &ignored));
     }
     rpp_sample sum = {0};
-    CHECK(rpp_account_take_sum(&a, state, &sum));
+    CHECK(rpp_account_take_total(&a, state, &sum));
     CHECK_INT(sum.contentions, 250);
     CHECK_INT(sum.wall_ns, 100 * PERIOD);
     rpp_account_put_back(&a, &sum);
-    CHECK(rpp_account_take_sum(&a, state, &sum));
+    CHECK(rpp_account_take_total(&a, state, &sum));
     CHECK_INT(sum.contentions, 250);
 }
 
@@ -169,9 +169,9 @@ TEST(marks_are_those_of_the_period_with_which_sampling_begins)
     memset(&a, 0, sizeof a);
     rpp_account_open(&a, 4711, 1000 * PERIOD);
     rpp_account_begin(&a, PERIOD);
-    uint64_t before = a.wall_lines[STATE].to_mark_ns;
-    CHECK(before < PERIOD && a.cpu_lines[STATE].to_mark_ns < PERIOD);
-    CHECK(before + a.wall_lines[STATE].behind_mark_ns == PERIOD);
+    uint64_t before = a.wall_lines[STATE].to_point_ns;
+    CHECK(before < PERIOD && a.cpu_lines[STATE].to_point_ns < PERIOD);
+    CHECK(before + a.wall_lines[STATE].behind_point_ns == PERIOD);
     rpp_account_begin(&a, PERIOD); /* a block of a session that is on now and then: time goes on */
-    CHECK_INT(a.wall_lines[STATE].to_mark_ns, before);
+    CHECK_INT(a.wall_lines[STATE].to_point_ns, before);
 }

@@ -28,15 +28,15 @@ static rpp_upload_report begin(void)
 static void fail(rpp_upload_report *report, unsigned at)
 {
     rpp_payload payload = {.length = 1};
-    rpp_delivery delivery = {.attempt = {.end = RPP_END_NOT_SENT}, .message = "refused"};
-    rpp_upload_report_try(report, &payload, &delivery, RPP_VERDICT_RETRY, AT(at), 1);
+    rpp_upload_result result = {.attempt = {.end = RPP_END_NOT_SENT}, .message = "refused"};
+    rpp_upload_report_try(report, &payload, &result, RPP_VERDICT_RETRY, AT(at), 1);
 }
 
 static void succeed(rpp_upload_report *report, unsigned at)
 {
     rpp_payload payload = {.length = 1};
-    rpp_delivery delivery = {.attempt = {.end = RPP_END_ANSWERED, .http_status = 200}};
-    rpp_upload_report_try(report, &payload, &delivery, RPP_VERDICT_DELIVERED, AT(at), 1);
+    rpp_upload_result result = {.attempt = {.end = RPP_END_ANSWERED, .http_status = 200}};
+    rpp_upload_report_try(report, &payload, &result, RPP_VERDICT_DELIVERED, AT(at), 1);
 }
 
 TEST(an_outage_is_one_line_and_its_end_another)
@@ -87,9 +87,9 @@ TEST(a_try_that_the_end_broke_off_is_the_last_error_and_told_where_it_may_have_a
         char error[RPP_LAST_ERROR_MAX];
         rpp_upload_report report = begin();
         rpp_payload payload = {.length = 1};
-        rpp_delivery delivery = {.attempt = {.end = RPP_END_ABORTED}, .message = "no answer"};
+        rpp_upload_result result = {.attempt = {.end = RPP_END_ABORTED}, .message = "no answer"};
         rpp_stats_reset();
-        rpp_upload_report_try(&report, &payload, &delivery, ended_as[i], AT(0), 1);
+        rpp_upload_report_try(&report, &payload, &result, ended_as[i], AT(0), 1);
         CHECK_STR(told, ended_as[i] == RPP_VERDICT_UNCONFIRMED ? "W" : "");
         CHECK_INT(rpp_stats_last_error(error, sizeof error) > 0, ended_as[i] != RPP_VERDICT_RETRY);
         CHECK_STR(error, ended_as[i] == RPP_VERDICT_RETRY ? "" : "no answer");

@@ -74,7 +74,7 @@ typedef struct scene {
 static scene *current;
 
 static rpp_status fake_deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
-                               rpp_delivery *delivery)
+                               rpp_upload_result *result)
 {
     scene *s = current;
     (void)backend;
@@ -95,15 +95,15 @@ static rpp_status fake_deliver(rpp_backend *backend, const rpp_payload *payload,
     while ((step->block && !s->interrupted) || s->stuck) pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
     if (step->no_memory) return RPP_NO_MEMORY;
-    *delivery = (rpp_delivery){.attempt = {.end = step->block ? RPP_END_ABORTED : step->end,
-                                           .http_status = step->http_status,
-                                           .permanent = step->permanent,
-                                           .sent_whole = step->sent_whole,
-                                           .reached = step->reached,
-                                           .closed = step->closed,
-                                           .retry_after_ns = step->retry_after_ns},
-                               .timed_out = step->timed_out};
-    if (step->message) snprintf(delivery->message, sizeof delivery->message, "%s", step->message);
+    *result = (rpp_upload_result){.attempt = {.end = step->block ? RPP_END_ABORTED : step->end,
+                                              .http_status = step->http_status,
+                                              .permanent = step->permanent,
+                                              .sent_whole = step->sent_whole,
+                                              .reached = step->reached,
+                                              .closed = step->closed,
+                                              .retry_after_ns = step->retry_after_ns},
+                                  .timed_out = step->timed_out};
+    if (step->message) snprintf(result->message, sizeof result->message, "%s", step->message);
     return RPP_OK;
 }
 
@@ -182,7 +182,7 @@ static void push_aged(scene *s, uint64_t sequence, uint64_t age_ns)
     CHECK(payload);
     payload->sequence = sequence;
     payload->time_ns = atomic_load(&now_ns) - age_ns;
-    rpp_stats_add(RPP_STAT_payloads_sealed, 1);
+    rpp_stats_add(RPP_STAT_payloads_created, 1);
     rpp_payload_queue_push(s->queue, payload);
 }
 
@@ -1008,6 +1008,6 @@ TEST(producers_flushes_and_a_stop_at_once_lose_no_count)
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     CHECK_OK(stop_by(s.uploader, rpp_monotonic_ns() + 2 * RPP_NS_PER_S));
     CHECK_INT(endings(), 800);
-    CHECK_INT(STAT(payloads_sealed), 800);
+    CHECK_INT(STAT(payloads_created), 800);
     tear_down(&s);
 }

@@ -62,7 +62,7 @@ static void store(const rpp_payload *payload)
 }
 
 static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     scene *s = (scene *)((char *)backend - offsetof(scene, backend));
     int answer = atomic_load(&remote->answer);
@@ -74,21 +74,21 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
         answer = 429;
     }
     if (answer == IS_AWAY) {
-        *delivery = (rpp_delivery){.attempt.end = RPP_END_NOT_SENT, .message = "could not connect"};
+        *result = (rpp_upload_result){.attempt.end = RPP_END_NOT_SENT, .message = "could not connect"};
         return RPP_OK;
     }
     if (answer == HANGS) atomic_fetch_add(&remote->hanging, 1);
     while (answer == HANGS && !atomic_load(&interrupted)) usleep(1000);
     if (answer == HANGS) {
-        *delivery = (rpp_delivery){.attempt.end = RPP_END_ABORTED};
+        *result = (rpp_upload_result){.attempt.end = RPP_END_ABORTED};
         return RPP_OK;
     }
     if (s->http.before_send) s->http.before_send(s->http.before_send_context, payload->claim);
     if (answer == WORKS || answer == IS_DEAF) store(payload);
-    *delivery = (rpp_delivery){.attempt = {.end = answer == IS_DEAF ? RPP_END_NO_ANSWER : RPP_END_ANSWERED,
-                                           .http_status = answer,
-                                           .sent_whole = true},
-                               .message = "no"};
+    *result = (rpp_upload_result){.attempt = {.end = answer == IS_DEAF ? RPP_END_NO_ANSWER : RPP_END_ANSWERED,
+                                              .http_status = answer,
+                                              .sent_whole = true},
+                                  .message = "no"};
     return RPP_OK;
 }
 
@@ -106,7 +106,7 @@ static void quiet(rpp_log_level level, const char *line, void *context)
 /* One process' chain over a spool that is there already, or new when `path` is NULL. */
 static void set_up(scene *s, const char *path, const rpp_clock *clock)
 {
-    rpp_mistakes none = {0};
+    rpp_errors none = {0};
     char kept[sizeof s->path];
     strcpy(kept, path ? path : "/tmp/rpp-spool-XXXXXX"); /* it may be the scene's own */
     memset(s, 0, sizeof *s);
@@ -157,7 +157,7 @@ static void end(scene *s)
     rpp_log_set_sink(NULL, NULL);
 }
 
-static void forget_spool(scene *s)
+static void discard_spool(scene *s)
 {
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", s->path);
@@ -170,7 +170,7 @@ static void push_at(scene *s, uint64_t number, uint64_t time_ns)
     CHECK(payload);
     payload->sequence = number;
     payload->time_ns = time_ns;
-    rpp_stats_add(RPP_STAT_payloads_sealed, 1);
+    rpp_stats_add(RPP_STAT_payloads_created, 1);
     rpp_payload_queue_push(s->queue, payload);
 }
 
@@ -221,7 +221,7 @@ static uint64_t ends(void)
 /* What came in is what went out, and nothing was stored twice. */
 static void check_balance(void)
 {
-    CHECK_INT(STAT(payloads_sealed) + STAT(payloads_unspooled), ends() + STAT(payloads_spooled));
+    CHECK_INT(STAT(payloads_created) + STAT(payloads_unspooled), ends() + STAT(payloads_spooled));
     for (unsigned i = 0; i < NUMBERS; i++) {
         if (atomic_load(&remote->stored[i]) > 1) FAIL("%u was stored %u times", i, atomic_load(&remote->stored[i]));
     }
@@ -231,7 +231,7 @@ static void finish(scene *s)
 {
     check_balance();
     end(s);
-    forget_spool(s);
+    discard_spool(s);
 }
 
 /* --- while all is well
@@ -522,7 +522,7 @@ TEST(what_a_stop_interrupts_stays)
         CHECK_INT(count_files(&s), 2);
         check_balance();
         end(&s);
-        forget_spool(&s);
+        discard_spool(&s);
     }
 }
 
@@ -541,7 +541,7 @@ TEST(without_a_start_the_rest_is_kept_as_well)
 /* --- death
  * ---------------------------------------------------------------------------------------------------------- */
 
-/* A process that meets an outage of its own making and is killed in it, having sealed 20 payloads. */
+/* A process that meets an outage of its own making and is killed in it, having closed 20 payloads. */
 static void live_and_die(const char *path, uint64_t first)
 {
     int pipes[2];
@@ -586,7 +586,7 @@ TEST(what_killed_processes_had_arrives_once)
         CHECK_INT(atomic_load(&remote->stored[101 + i]), 1);
     }
     end(&s);
-    forget_spool(&s);
+    discard_spool(&s);
 }
 
 /* --- when the disk does not help
@@ -704,11 +704,11 @@ TEST(faults_producers_and_stops_of_three_chains_over_one_spool_lose_no_count)
         CHECK_OK(stop_by(scenes[i].uploader, rpp_monotonic_ns() + 600 * RPP_NS_PER_S));
         if (i < CHAINS - 1) end(&scenes[i]);
     }
-    CHECK_INT(STAT(payloads_sealed), CHAINS * EACH);
+    CHECK_INT(STAT(payloads_created), CHAINS * EACH);
     CHECK_INT(STAT(spool_errors), 0);
     CHECK_INT(STAT(payloads_spooled) - STAT(payloads_unspooled), count_files(&scenes[0]));
     CHECK_INT(STAT(payloads_delivered) + STAT(payloads_unconfirmed), atomic_load(&remote->stored_count));
     check_balance();
     end(&scenes[CHAINS - 1]);
-    forget_spool(&scenes[0]);
+    discard_spool(&scenes[0]);
 }

@@ -87,7 +87,7 @@ static rpp_status end(rpp_backend *backend, rpp_flight *flight)
     (void)backend;
     if (answer.end == RPP_END_ANSWERED && !answer.http_status) answer.http_status = 200;
     if (flight->exchange->interrupted) answer = (rpp_attempt){.end = RPP_END_ABORTED};
-    flight->delivery = (rpp_delivery){.attempt = answer};
+    flight->result = (rpp_upload_result){.attempt = answer};
     pthread_mutex_lock(&s->lock);
     flight->exchange->sequence = 0;
     s->at_once--;

@@ -11,7 +11,7 @@
 /* A heap: whether the object at an address lives, and whether only a major GC can free it. */
 static struct {
     bool lives, stays;
-    uint64_t birth;
+    uint64_t allocation;
     unsigned gcs;
 } heap[OBJECTS];
 static unsigned asked;
@@ -33,22 +33,22 @@ static void be_born(rpp_watched *w, uintptr_t at)
     heap[at].lives = true;
     heap[at].stays = false;
     heap[at].gcs = 0;
-    heap[at].birth = rpp_watched_choose(w);
-    CHECK(heap[at].birth);
-    rpp_watched_add(w, at, heap[at].birth);
+    heap[at].allocation = rpp_watched_choose(w);
+    CHECK(heap[at].allocation);
+    rpp_watched_add(w, at, heap[at].allocation);
 }
 
 /* Objects that only a major GC frees keep living until one comes. */
 static void collect(rpp_watched *w, bool major, uint64_t *random)
 {
     for (size_t i = 0; i < OBJECTS; i++) {
-        if (!heap[i].birth) continue;
+        if (!heap[i].allocation) continue;
         if (rpp_random_next(random) % 4 == 0 && (major || !heap[i].stays)) heap[i].lives = false;
         if (heap[i].lives && heap[i].gcs++ >= 3) heap[i].stays = true;
     }
     rpp_watched_marked(w, major, fate);
     for (size_t i = 0; i < OBJECTS; i++) {
-        if (!heap[i].lives) heap[i].birth = 0;
+        if (!heap[i].lives) heap[i].allocation = 0;
     }
 }
 
@@ -57,10 +57,10 @@ static void compare(const rpp_watched *w)
     static rpp_survivor list[OBJECTS];
     size_t count = rpp_watched_list(w, list, OBJECTS), lives = 0;
     for (size_t i = 0; i < OBJECTS; i++) {
-        if (!heap[i].birth) continue;
+        if (!heap[i].allocation) continue;
         lives++;
         size_t k = 0;
-        while (k < count && list[k].birth != heap[i].birth) k++;
+        while (k < count && list[k].allocation != heap[i].allocation) k++;
         CHECK(k < count);
         if (k == count) return;
         CHECK_INT(list[k].gcs, heap[i].gcs);
@@ -68,9 +68,9 @@ static void compare(const rpp_watched *w)
     }
     CHECK_INT(count, lives);
     for (size_t k = 0; k < count; k++) {
-        uint64_t birth;
-        uintptr_t address = rpp_watched_address(w, k, &birth);
-        CHECK_INT(heap[address].birth, birth);
+        uint64_t allocation;
+        uintptr_t address = rpp_watched_address(w, k, &allocation);
+        CHECK_INT(heap[address].allocation, allocation);
     }
 }
 
@@ -80,9 +80,9 @@ TEST(it_is_the_list_of_those_that_live)
     rpp_watched *w = rpp_watched_new(OBJECTS, 5);
     memset(heap, 0, sizeof heap);
     for (int round = 0; round < 200; round++) {
-        for (int births = (int)(rpp_random_next(&random) % 200); births > 0; births--) {
+        for (int allocations = (int)(rpp_random_next(&random) % 200); allocations > 0; allocations--) {
             uintptr_t at = rpp_random_next(&random) % OBJECTS;
-            if (!heap[at].birth) be_born(w, at);
+            if (!heap[at].allocation) be_born(w, at);
         }
         collect(w, rpp_random_next(&random) % 5 == 0, &random);
         compare(w);
@@ -121,12 +121,12 @@ TEST(moves_are_followed)
     CHECK_INT(rpp_watched_count(w), 250);
     rpp_watched_clear(w);
     CHECK_INT(rpp_watched_count(w), 0);
-    CHECK_INT(rpp_watched_next_birth(w), 501);
+    CHECK_INT(rpp_watched_next_allocation(w), 501);
     rpp_watched_free(w);
 }
 
 /* Of 64 times as many objects as there is room for, each group's weight is that of its objects. */
-TEST(a_full_table_forgets_at_random_and_its_weights_stay_true)
+TEST(a_full_table_discards_at_random_and_its_weights_stay_true)
 {
     enum { ROOM = 1024, BORN = 64 * ROOM, ROUNDS = 200 };
     double sums[4] = {0};
@@ -134,8 +134,8 @@ TEST(a_full_table_forgets_at_random_and_its_weights_stay_true)
         static rpp_survivor list[ROOM];
         rpp_watched *w = rpp_watched_new(ROOM, round * 77777);
         for (uintptr_t i = 0; i < BORN; i++) {
-            uint64_t birth = rpp_watched_choose(w);
-            if (birth) rpp_watched_add(w, i, birth);
+            uint64_t allocation = rpp_watched_choose(w);
+            if (allocation) rpp_watched_add(w, i, allocation);
             CHECK(rpp_watched_count(w) <= ROOM);
         }
         size_t count = rpp_watched_list(w, list, ROOM);
@@ -158,18 +158,18 @@ static rpp_fate all_die(uintptr_t address)
     return RPP_FATE_DIES;
 }
 
-TEST(with_room_again_all_births_are_chosen_again)
+TEST(with_room_again_all_allocations_are_chosen_again)
 {
     rpp_watched *w = rpp_watched_new(16, 3);
     for (uintptr_t i = 0; i < 4096; i++) {
-        uint64_t birth = rpp_watched_choose(w);
-        if (birth) rpp_watched_add(w, i, birth);
+        uint64_t allocation = rpp_watched_choose(w);
+        if (allocation) rpp_watched_add(w, i, allocation);
     }
     for (int i = 0; i < 64; i++) rpp_watched_marked(w, true, all_die);
     for (uintptr_t i = 0; i < 16; i++) {
-        uint64_t birth = rpp_watched_choose(w);
-        CHECK(birth);
-        rpp_watched_add(w, i, birth);
+        uint64_t allocation = rpp_watched_choose(w);
+        CHECK(allocation);
+        rpp_watched_add(w, i, allocation);
     }
     rpp_survivor list[16];
     CHECK_INT(rpp_watched_list(w, list, 16), 16);

@@ -42,7 +42,7 @@ TEST(a_window_is_a_file_under_the_process_and_its_time)
     window_close(&window);
 }
 
-/* Its parts begin when it does: a long wait is settled in a part of its own. */
+/* Its parts begin when it does: a long wait is flushed in a part of its own. */
 TEST(no_file_replaces_another_of_the_same_time)
 {
     char folder[] = "/tmp/rpp-windows-XXXXXX", name[256];

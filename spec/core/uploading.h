@@ -14,15 +14,15 @@ static inline uint64_t lost_so_far(rpp_uploader *uploader)
 static inline rpp_status flush_by(rpp_uploader *uploader, uint64_t lost_before, uint64_t deadline_ns)
 {
     rpp_flush flush = {.lost_before = lost_before};
-    rpp_patience patience = {.deadline_ns = deadline_ns};
-    return rpp_uploader_flush(uploader, &flush, &patience);
+    rpp_cancellation cancellation = {.deadline_ns = deadline_ns};
+    return rpp_uploader_flush(uploader, &flush, &cancellation);
 }
 
 /* An interrupted client returns within milliseconds. */
 static inline rpp_status stop_by(rpp_uploader *uploader, uint64_t deadline_ns)
 {
-    rpp_patience patience = {.deadline_ns = deadline_ns + RPP_NS_PER_S};
-    return rpp_uploader_stop(uploader, deadline_ns, &patience);
+    rpp_cancellation cancellation = {.deadline_ns = deadline_ns + RPP_NS_PER_S};
+    return rpp_uploader_stop(uploader, deadline_ns, &cancellation);
 }
 
 #endif

@@ -24,7 +24,7 @@ static inline test_window window_open(void)
     test_window window = {rpp_profile_new(&rpp_profile_default_limits), rpp_frame_names_new(10000), rpp_settings_new()};
     CHECK(window.profile && window.names && window.settings);
     CHECK_OK(rpp_frame_names_ensure(window.names, 1000));
-    rpp_profile_seal(window.profile, WINDOW_TIME, WINDOW_DURATION);
+    rpp_profile_close(window.profile, WINDOW_TIME, WINDOW_DURATION);
     return window;
 }
 
@@ -67,13 +67,13 @@ static inline void window_add(test_window *window, rpp_sample sample, const rpp_
     CHECK_OK(status);
 }
 
-/* Settings as a user writes them; a mistake fails the test. */
+/* Settings as a user writes them; an error fails the test. */
 static inline void window_set(test_window *window, const char *option, const char *text)
 {
-    rpp_mistakes mistakes = {0};
-    CHECK_OK(rpp_settings_set_text(window->settings, option, text, NULL, &mistakes));
-    if (mistakes.count) FAIL("%s", mistakes.lines[0]);
-    rpp_mistakes_destroy(&mistakes);
+    rpp_errors errors = {0};
+    CHECK_OK(rpp_settings_set_text(window->settings, option, text, NULL, &errors));
+    if (errors.count) FAIL("%s", errors.lines[0]);
+    rpp_errors_destroy(&errors);
 }
 
 #define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -50,7 +50,7 @@ RSpec.describe "Requests beside each other" do
     Array.new(1_000) { "b" * 100 }
     400_000.times { |i| i * 2 }
     RperfPush.shutdown(timeout: 60)
-    print RperfPush.stats.values_at(:payloads_sealed, :payloads_delivered, :payloads_unconfirmed)
+    print RperfPush.stats.values_at(:payloads_created, :payloads_delivered, :payloads_unconfirmed)
   RUBY
 
   { "from memory" => false, "with a spool" => true }.each do |how, spool|

@@ -110,7 +110,7 @@ RSpec.describe "Credentials" do
     [refusing, socks].compact.each(&:stop)
   end
 
-  it "are not seen in the configuration, nor in what is said of mistakes" do
+  it "are not seen in the configuration, nor in what is said of errors" do
     address = "https://me:#{secrets[:server_address]}@pyroscope"
     proxy = "http://me:#{secrets[:proxy]}@proxy:1"
     all = places.values.inject(:merge).merge(server_address: address, proxy:)
@@ -120,10 +120,10 @@ RSpec.describe "Credentials" do
       all.each { |option, value| config.public_send(:"#{option}=", value) }
       texts << config.inspect << config.to_s << config.pretty_inspect
     end
-    mistakes = { server_address: "#{address} x", proxy: "#{proxy} x", auth_token: "#{secrets[:auth_token]}\n",
-                 basic_auth_password: "#{secrets[:basic_auth_password]}\0", basic_auth_username: "a:#{secrets[:basic_auth_password]}",
-                 http_headers: { "X" => "#{secrets[:http_headers]}\r\n", "Authorization: #{secrets[:http_headers]}" => "" } }
-    mistakes.each do |option, value|
+    errors = { server_address: "#{address} x", proxy: "#{proxy} x", auth_token: "#{secrets[:auth_token]}\n",
+               basic_auth_password: "#{secrets[:basic_auth_password]}\0", basic_auth_username: "a:#{secrets[:basic_auth_password]}",
+               http_headers: { "X" => "#{secrets[:http_headers]}\r\n", "Authorization: #{secrets[:http_headers]}" => "" } }
+    errors.each do |option, value|
       RperfPush.configure! { |config| all.merge(option => value).each { |name, its| config.public_send(:"#{name}=", its) } }
       raise "#{option} was taken"
     rescue RperfPush::ConfigurationError => e

@@ -82,7 +82,7 @@ RSpec.describe "Profiles as files" do
     wait_for_more(2)
     expect(files).not_to be_empty
     app.run("RperfPush.shutdown")
-    expect(app.stats).to include("payloads_delivered" => app.stats["payloads_sealed"], "uploads_failed" => 0)
+    expect(app.stats).to include("payloads_delivered" => app.stats["payloads_created"], "uploads_failed" => 0)
     expect(app.log).to eq("")
   end
 
@@ -98,7 +98,7 @@ RSpec.describe "Profiles as files" do
     File.delete(File.dirname(folder))
     expect(app.flush).to be(true)
     app.run("RperfPush.shutdown")
-    expect(app.stats).to include("payloads_delivered" => app.stats["payloads_sealed"])
+    expect(app.stats).to include("payloads_delivered" => app.stats["payloads_created"])
     expect(app.log.lines).to match([/upload to directory failed: could not create .*; trying again$/, /uploads to directory work again/])
   end
 end

@@ -66,7 +66,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
       app.flush(0.1)
       stats = wait_for(fates[fate])
       expect(reasons.select { |counter| stats[counter].positive? }).to eq(reason)
-      expect(stats).to include("payloads_sealed" => 1, "uploads_failed" => ended)
+      expect(stats).to include("payloads_created" => 1, "uploads_failed" => ended)
       expect(fates.values.drop(1).sum { |counter| stats[counter] }).to eq(fate == "again" ? 0 : 1)
       if fate == "delivered"
         expect(logged).to eq([])
@@ -81,7 +81,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
       stage.mend
       if scene.mends # then what is sent again arrives, and so does the next one, each once
         expect(app.flush(40)).to be(true), app.log
-        expect(counted).to include("payloads_sealed" => 2, "payloads_delivered" => 2 - ended)
+        expect(counted).to include("payloads_created" => 2, "payloads_delivered" => 2 - ended)
         expect(taken.map(&:body).uniq.size).to eq(taken.size)
         expect(taken.size).to eq(fate == "again" ? 2 : 1)
       end
@@ -115,7 +115,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
       took = app.run("started = now; RperfPush.shutdown; now - started")
       expect(took).to be < 20
       stats = counted
-      expect(stats.values_at("payloads_unconfirmed", "payloads_dropped_shutdown", "payloads_dropped_retries").sum).to eq(stats["payloads_sealed"])
+      expect(stats.values_at("payloads_unconfirmed", "payloads_dropped_shutdown", "payloads_dropped_retries").sum).to eq(stats["payloads_created"])
       lost = /the shutdown (?:timeout of 1\.0 s passed|ended) before all was sent.*; profiles lost: \d+(?:; last error: .+)?\z/
       unconfirmed = /; it may have been stored and is not sent again\z/ # its own deadline or the shutdown's: both come at once
       wait_until("the line") { logged.grep(/#{lost}|#{unconfirmed}/).any? }
@@ -128,7 +128,7 @@ RSpec.describe "Each fault that docs/delivery.md lists:" do
     configure("nothing listens there", shutdown_timeout: 600)
     app.flush(0.05)
     expect(app.run("started = now; RperfPush.shutdown; now - started")).to be < 60
-    expect(counted["payloads_dropped_shutdown"]).to eq(counted["payloads_sealed"])
+    expect(counted["payloads_dropped_shutdown"]).to eq(counted["payloads_created"])
     wait_until("the line") { logged.grep(/the shutdown ended before all was sent \(could not connect to \S+: Connection refused\); profiles lost: \d+\z/).any? }
   end
 

@@ -2,9 +2,9 @@
 
 require_relative "../support/pprof_profile"
 
-# Many threads are settled in batches, so the end of a window takes a while, and a flush may come in the middle of it.
+# Many threads are flushed in batches, so the end of a window takes a while, and a flush may come in the middle of it.
 RSpec.describe "RperfPush.flush" do
-  it "cuts a window at the call, also while another one is being settled" do
+  it "cuts a window at the call, also while another one is being flushed" do
     out, err, status = run_ruby(<<~'RUBY', env: { "FOLDER" => tmpdir }, timeout: 180)
       threads = Array.new(2000) { Thread.new { sleep } }
       Thread.pass until threads.all?(&:stop?)

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../support/backend_double"
+require_relative "../support/fake_backend"
 require_relative "../support/helpers/ruby_program"
 require_relative "../support/pyroscope_client"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 # A burst, and then nothing: no safepoint comes at which a window could end.
 RSpec.describe "A process that does nothing" do
@@ -27,13 +27,13 @@ RSpec.describe "A process that does nothing" do
   RUBY
 
   before do
-    @double = PyroscopeDouble.new
-    @pipe = IO.popen([{ "SERVER" => @double.url }, RbConfig.ruby, "-I", RubyProgram::LIB, "-rjson", "-rrperf_push", "-e", program], "r+")
+    @fake_server = FakePyroscope.new
+    @pipe = IO.popen([{ "SERVER" => @fake_server.url }, RbConfig.ruby, "-I", RubyProgram::LIB, "-rjson", "-rrperf_push", "-e", program], "r+")
   end
 
   after do
     @pipe.close
-    @double.stop
+    @fake_server.stop
   end
 
   def switches
@@ -44,7 +44,7 @@ RSpec.describe "A process that does nothing" do
     end.sum
   end
 
-  let(:client) { PyroscopeClient.new(@double.url) }
+  let(:client) { PyroscopeClient.new(@fake_server.url) }
 
   def cpu = client.total(PyroscopeClient::CPU, "{}")
 
@@ -63,6 +63,6 @@ RSpec.describe "A process that does nothing" do
     stats = JSON.parse(@pipe.gets)
     expect(cpu).to eq(stats["cpu_ns_encoded"])
     expect(client.total(PyroscopeClient::WALL, "{}")).to eq(stats["wall_ns_encoded"])
-    expect(stats["payloads_delivered"]).to eq(stats["windows_sealed"] - stats["windows_empty"])
+    expect(stats["payloads_delivered"]).to eq(stats["windows_closed"] - stats["windows_empty"])
   end
 end

@@ -2,7 +2,7 @@
 
 require "json"
 require_relative "../support/pyroscope_client"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 # What a program calls its samples, and what of it a server shows: servers that take any name, and those that refuse the
 # whole profile for one that they do not like.
@@ -44,25 +44,25 @@ RSpec.describe "Labels on their way to Pyroscope" do
   %i[v1 v2].each do |rules|
     context "with the rules of #{rules}" do
       before(:all) do
-        @double = PyroscopeDouble.new(rules:)
-        out, @log, status = Class.new { include RubyProgram }.new.run_ruby(program, env: { "SERVER" => @double.url }, arguments: ["-rjson"])
+        @fake_server = FakePyroscope.new(rules:)
+        out, @log, status = Class.new { include RubyProgram }.new.run_ruby(program, env: { "SERVER" => @fake_server.url }, arguments: ["-rjson"])
         raise @log unless status.success?
 
         @stats = JSON.parse(out)
       end
 
-      after(:all) { @double&.stop }
+      after(:all) { @fake_server&.stop }
 
-      let(:client) { PyroscopeClient.new(@double.url) }
+      let(:client) { PyroscopeClient.new(@fake_server.url) }
       let(:names) { client.label_names("{}").grep_v(/\A__|\Amany_/) }
 
       def values(name) = client.label_values(name, "{}")
 
       it "are taken, each time" do
-        expect(@double.received.map(&:status)).to all(eq(200)), @double.received.map(&:message).inspect
-        expect(@double.violations).to eq([])
-        expect(@double.received.size).to be >= 3
-        expect(@stats).to include("payloads_delivered" => @double.received.size, "payloads_dropped_rejected" => 0)
+        expect(@fake_server.received.map(&:status)).to all(eq(200)), @fake_server.received.map(&:message).inspect
+        expect(@fake_server.violations).to eq([])
+        expect(@fake_server.received.size).to be >= 3
+        expect(@stats).to include("payloads_delivered" => @fake_server.received.size, "payloads_dropped_rejected" => 0)
       end
 
       it "have names that are legal everywhere, and no other" do
@@ -98,7 +98,7 @@ RSpec.describe "Labels on their way to Pyroscope" do
       end
 
       it "are numbers where they were numbers, and no series" do
-        labels = @double.accepted.flat_map { |one| one.profile.sample.flat_map { |sample| sample.label.map { |label| [one.profile.string_table[label.key], label] } } }
+        labels = @fake_server.accepted.flat_map { |one| one.profile.sample.flat_map { |sample| sample.label.map { |label| [one.profile.string_table[label.key], label] } } }
         threads = labels.filter_map { |key, label| label if key == "thread_seq" }
         expect(threads).not_to be_empty
         expect(threads).to all(have_attributes(str: 0, num: be_positive))
@@ -108,7 +108,7 @@ RSpec.describe "Labels on their way to Pyroscope" do
         many = client.series("{many_10=\"x\"}").map { |labels| labels.keys.reject { |name| name.start_with?("__") } }
         expect(many.map(&:size).max).to eq(30 - 2) # __name__ and __delta__
         expect(many.flatten).to include("gvl_state", "many_10", "many_33").and(satisfy { |all| !all.include?("many_49") })
-        cut = @double.accepted.drop(1).sum { |one| one.profile.sample.count { |sample| sample.label.size > 20 } }
+        cut = @fake_server.accepted.drop(1).sum { |one| one.profile.sample.count { |sample| sample.label.size > 20 } }
         expect(@stats["samples_labels_cut"]).to eq(cut).and be_positive
         expect(@log.scan("more labels than a series may have names").size).to eq(1)
       end

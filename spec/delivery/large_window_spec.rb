@@ -3,7 +3,7 @@
 require "json"
 require "rbconfig"
 require_relative "../support/pprof_profile"
-require_relative "../support/pyroscope_double/remote"
+require_relative "../support/fake_pyroscope/remote"
 require_relative "../support/working_process"
 
 RSpec.describe "A large window" do
@@ -15,20 +15,20 @@ RSpec.describe "A large window" do
     [JSON.parse(out), err]
   end
 
-  let(:double) { PyroscopeDouble::Remote.new }
+  let(:fake_server) { FakePyroscope::Remote.new }
 
-  after { double.stop }
+  after { fake_server.stop }
 
   it "of 40,000 samples arrives, in parts whose sums are the whole" do
-    stats, = program(40, 1000, double.url)
-    parts = double.accepted.sort_by(&:time_nanos)
+    stats, = program(40, 1000, fake_server.url)
+    parts = fake_server.accepted.sort_by(&:time_nanos)
     profiles = parts.map { |part| PprofProfile.from_message(part.profile) }
 
     expect(stats["samples_encoded"]).to be > 40_000
-    expect(stats).to include("windows_sealed" => 1, "samples_overflowed" => 0, "payloads_sealed" => parts.size,
+    expect(stats).to include("windows_closed" => 1, "samples_overflowed" => 0, "payloads_created" => parts.size,
                              "payloads_delivered" => parts.size, "payloads_unconfirmed" => 0)
     expect(parts.size).to be > 2
-    expect(double.violations).to eq([])
+    expect(fake_server.violations).to eq([])
     expect(parts.map { |part| part.profile.sample.size }).to all be <= 15_000
     expect(parts.map(&:bytes)).to all be <= 1.9 * 1024 * 1024
     expect(parts.map(&:time_nanos).each_cons(2).map { |one, other| other - one }).to all eq(1_000_000)
@@ -40,19 +40,19 @@ RSpec.describe "A large window" do
 
   # What the server's own limits call too large stays too large.
   it "that the server calls too large is dropped after one try, and the next one is sent" do
-    app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => double.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800")
-    double.fault(status: 429, message: "received message larger than max message size (5 vs. 4)")
+    app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => fake_server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800")
+    fake_server.fault(status: 429, message: "received message larger than max message size (5 vs. 4)")
     expect(app.run("RperfPush.flush(timeout: 30)")).to be(false)
     expect(app.stats).to include("payloads_dropped_rejected" => 1, "uploads_retried" => 0)
     expect(app.stats["last_error"]).to include("message size")
 
-    double.fault(status: 429, message: "slow down")
+    fake_server.fault(status: 429, message: "slow down")
     expect(app.run("RperfPush.flush(timeout: 1)")).to be(false)
     wait_until("a try") { app.stats["uploads_retried"].positive? }
-    double.fault
+    fake_server.fault
     expect(app.run("RperfPush.flush(timeout: 40)")).to be(true)
     expect(app.stats).to include("payloads_dropped_rejected" => 1)
-    expect(double.received.map(&:status).tally).to include(200)
+    expect(fake_server.received.map(&:status).tally).to include(200)
   ensure
     app&.stop
   end

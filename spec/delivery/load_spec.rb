@@ -2,23 +2,23 @@
 
 require "json"
 require "rbconfig"
-require_relative "../support/pyroscope_double/remote"
+require_relative "../support/fake_pyroscope/remote"
 
 RSpec.describe "200 processes that start at once" do
   count = 200
   interval = 6.0
 
   before(:all) do
-    double = PyroscopeDouble::Remote.new("--rate", "1e9")
+    fake_server = FakePyroscope::Remote.new("--rate", "1e9")
     program = File.expand_path("../support/fleet.rb", __dir__)
-    command = [RbConfig.ruby, "-I", RubyProgram::LIB, program, count.to_s, interval.to_s, (3.2 * interval).to_s, double.url]
+    command = [RbConfig.ruby, "-I", RubyProgram::LIB, program, count.to_s, interval.to_s, (3.2 * interval).to_s, fake_server.url]
     out, err, status = Class.new { include RubyProgram }.new.run_program(command, timeout: 300)
     raise err unless status.success?
 
     @starts = JSON.parse(out)
-    @arrivals = double.received.group_by { |one| one.labels.to_h.fetch("member") }.transform_values { |all| all.map { |one| one.at.to_f }.sort }
+    @arrivals = fake_server.received.group_by { |one| one.labels.to_h.fetch("member") }.transform_values { |all| all.map { |one| one.at.to_f }.sort }
   ensure
-    double&.stop
+    fake_server&.stop
   end
 
   # How many came in each tenth of the interval after the first start. To start takes all of them some seconds of few cores: what was due

@@ -2,7 +2,7 @@
 
 require "json"
 require_relative "../support/pyroscope_client"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 # What clients ask for and nobody serves: one endpoint, whatever they think of.
 RSpec.describe "Requests that end in 404" do
@@ -32,11 +32,11 @@ RSpec.describe "Requests that end in 404" do
   RUBY
 
   it "are one endpoint, unless a router knows them; and what is there later has its name" do
-    double = PyroscopeDouble.new
-    out, log, status = run_ruby(program, env: { "SERVER" => double.url }, arguments: ["-rjson"])
+    fake_server = FakePyroscope.new
+    out, log, status = run_ruby(program, env: { "SERVER" => fake_server.url }, arguments: ["-rjson"])
     raise log unless status.success?
 
-    client = PyroscopeClient.new(double.url)
+    client = PyroscopeClient.new(fake_server.url)
     endpoints = client.label_values("endpoint", "{}")
     expect(client.label_values("tenant", "{}")).to eq(["acme"])
     expect(endpoints).to contain_exactly("GET /", "GET /cart", "GET /posts/none", "unrouted", "GET /later")
@@ -44,6 +44,6 @@ RSpec.describe "Requests that end in 404" do
     expect(of_none).to be >= 0.33e9 # 11 of 30 ms
     expect(client.total(PyroscopeClient::WALL, "{}")).to eq(JSON.parse(out)["wall_ns_encoded"])
   ensure
-    double&.stop
+    fake_server&.stop
   end
 end

@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require_relative "../support/pyroscope_double/remote"
+require_relative "../support/fake_pyroscope/remote"
 require_relative "../support/working_process"
 
 # What waits on disk, in programs that run. How disks and other people's files may misbehave is in spec/core/test_spool.c.
 RSpec.describe "A spool" do
   let(:folder) { "#{tmpdir}/deep/spool" }
-  let(:double) { PyroscopeDouble::Remote.new }
+  let(:fake_server) { FakePyroscope::Remote.new }
 
   def app(worker)
-    working_process("SERVER_ADDRESS" => double.url, "UPLOAD_INTERVAL" => "0.2", "SPOOL_DIRECTORY" => folder, "TAGS" => "worker=#{worker}")
+    working_process("SERVER_ADDRESS" => fake_server.url, "UPLOAD_INTERVAL" => "0.2", "SPOOL_DIRECTORY" => folder, "TAGS" => "worker=#{worker}")
   end
 
-  after { double.stop }
+  after { fake_server.stop }
 
   include_context "with working processes"
 
@@ -23,12 +23,12 @@ RSpec.describe "A spool" do
   def wait_for_stats(app, what) = wait_until(what, timeout: 120, interval: 0.05) { app.stats.then { |stats| stats if yield stats } }
 
   # In the order in which they were taken.
-  def arrived(worker) = double.accepted.select { |one| one.labels.include?(["worker", worker]) }
+  def arrived(worker) = fake_server.accepted.select { |one| one.labels.include?(["worker", worker]) }
 
   def sum(received) = received.sum { |one| one.profile.sample.sum { |sample| sample.value.first } }
 
   it "keeps what a process that is killed had to say for another one, the oldest first, and for nobody else to read" do
-    double.fault(down: "refuse")
+    fake_server.fault(down: "refuse")
     killed = app("killed")
     wait_for_stats(killed, "files") { |stats| stats["payloads_spooled"] >= 5 }
     Process.kill(:KILL, killed.pid)
@@ -40,7 +40,7 @@ RSpec.describe "A spool" do
 
     File.truncate(left.grep(/\.ready\z/).max, 50)
     File.write("#{folder}/notes.txt", "mine")
-    double.fault
+    fake_server.fault
     heir = app("heir")
     stats = wait_for_stats(heir, "an empty spool") { |now| now["payloads_unspooled"] >= left.size }
     wait_until("nothing else in the spool", timeout: 120) { files == ["#{folder}/notes.txt"] } # the heir has windows of its own
@@ -52,24 +52,24 @@ RSpec.describe "A spool" do
   end
 
   it "outlasts an outage: all arrives, in order and once, when the server is back" do
-    double.fault(down: "refuse")
+    fake_server.fault(down: "refuse")
     one = app("one")
     wait_for_stats(one, "files") { |stats| stats["payloads_spooled"] >= 8 }
     expect(one.stats).to include("queue_payloads" => be <= 2, "spool_files" => be >= 7, "spool_bytes" => be_positive)
 
-    double.fault
+    fake_server.fault
     expect(one.run("RperfPush.flush(timeout: 60)")).to be(true), one.log
     one.run("RperfPush.shutdown")
     stats = one.stats
-    expect(stats).to include("payloads_delivered" => stats["payloads_sealed"], "payloads_unspooled" => stats["payloads_spooled"],
+    expect(stats).to include("payloads_delivered" => stats["payloads_created"], "payloads_unspooled" => stats["payloads_spooled"],
                              "spool_errors" => 0)
     expect(sum(arrived("one"))).to eq(stats["cpu_ns_encoded"])
-    expect(arrived("one").map(&:time_nanos).uniq.size).to eq(stats["payloads_sealed"])
+    expect(arrived("one").map(&:time_nanos).uniq.size).to eq(stats["payloads_created"])
     expect(files).to eq([])
   end
 
   it "that vanishes takes along what it held, which is told; the rest waits in memory" do
-    double.fault(down: "refuse")
+    fake_server.fault(down: "refuse")
     one = app("one")
     wait_for_stats(one, "files") { |stats| stats["spool_files"] >= 2 }
     FileUtils.mv(folder, "#{tmpdir}/away")
@@ -78,10 +78,10 @@ RSpec.describe "A spool" do
     expect(File).not_to exist(folder)
 
     FileUtils.mv("#{tmpdir}/away", folder)
-    double.fault
+    fake_server.fault
     expect(one.run("RperfPush.flush(timeout: 60)")).to be(true), one.log
     wait_for_stats(one, "an empty spool") { |stats| stats["payloads_unspooled"] == stats["payloads_spooled"] && files.empty? }
     one.run("RperfPush.shutdown")
-    expect(one.stats).to include("payloads_delivered" => one.stats["payloads_sealed"])
+    expect(one.stats).to include("payloads_delivered" => one.stats["payloads_created"])
   end
 end

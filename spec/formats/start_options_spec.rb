@@ -41,7 +41,7 @@ RSpec.describe "RperfPush.start" do
 
   it "takes rperf's signal:, and refuses what is none, whatever else is right" do
     out, = run(<<~RUBY)
-      [false, 40].each { |signal| p RperfPush::Terms.engine_of(signal), RperfPush.start(signal:) { work }[:aggregated_samples].any? }
+      [false, 40].each { |signal| p RperfPush::StartOptions.engine_of(signal), RperfPush.start(signal:) { work }[:aggregated_samples].any? }
       ["x", 0, -1].each { |signal| RperfPush.start(signal:) rescue puts $!.message }
       RperfPush.start(output: "x", format: :xml) rescue puts $!.message
       p RperfPush.stop

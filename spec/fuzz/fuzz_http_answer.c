@@ -14,7 +14,7 @@
 #include "fuzz_input.h"
 #include "http/http_client.h"
 
-#define PATIENCE_NS (5 * RPP_NS_PER_S)
+#define WAIT_NS (5 * RPP_NS_PER_S)
 
 static struct {
     int listener;
@@ -81,13 +81,13 @@ static void begin_once(void)
     pthread_mutex_init(&world.turn, NULL);
     FUZZ_CHECK(pthread_create(&thread, NULL, server, NULL) == 0);
 
-    rpp_mistakes mistakes = {0};
+    rpp_errors errors = {0};
     FUZZ_CHECK(rpp_curl_global_init() == RPP_OK);
     world.settings = rpp_settings_new();
     FUZZ_CHECK(world.settings);
-    FUZZ_CHECK(rpp_settings_set_text(world.settings, "server_address", world.url, NULL, &mistakes) == RPP_OK);
-    FUZZ_CHECK(rpp_settings_set_text(world.settings, "proxy", "", NULL, &mistakes) == RPP_OK && !mistakes.count);
-    FUZZ_CHECK(rpp_settings_check(world.settings, &mistakes) == RPP_OK && !mistakes.count);
+    FUZZ_CHECK(rpp_settings_set_text(world.settings, "server_address", world.url, NULL, &errors) == RPP_OK);
+    FUZZ_CHECK(rpp_settings_set_text(world.settings, "proxy", "", NULL, &errors) == RPP_OK && !errors.count);
+    FUZZ_CHECK(rpp_settings_check(world.settings, &errors) == RPP_OK && !errors.count);
     world.client = rpp_curl_client_new(world.settings, NULL);
     FUZZ_CHECK(world.client);
     world.backend = rpp_backend_pyroscope_new(world.settings, world.client);
@@ -106,11 +106,11 @@ static int plain_status(void)
     return (at[9] - '0') * 100 + (at[10] - '0') * 10 + at[11] - '0';
 }
 
-static void check_verdict(const rpp_delivery *delivery)
+static void check_verdict(const rpp_upload_result *result)
 {
     rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
     uint64_t random = 1, due_ns = 0;
-    const rpp_attempt *attempt = &delivery->attempt;
+    const rpp_attempt *attempt = &result->attempt;
     rpp_verdict verdict =
         rpp_backoff_decide(&policy, attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 1000, &random, &due_ns);
     FUZZ_CHECK(attempt->end == RPP_END_ANSWERED || attempt->end == RPP_END_NOT_SENT ||
@@ -120,8 +120,8 @@ static void check_verdict(const rpp_delivery *delivery)
                (attempt->end == RPP_END_ANSWERED && attempt->http_status / 100 == 2));
     FUZZ_CHECK(attempt->retry_after_ns <= 3600 * RPP_NS_PER_S);
     FUZZ_CHECK(verdict != RPP_VERDICT_RETRY || due_ns > 1000);
-    FUZZ_CHECK(strlen(delivery->message) < sizeof delivery->message && fuzz_is_one_line(delivery->message));
-    FUZZ_CHECK(verdict == RPP_VERDICT_DELIVERED || *delivery->message);
+    FUZZ_CHECK(strlen(result->message) < sizeof result->message && fuzz_is_one_line(result->message));
+    FUZZ_CHECK(verdict == RPP_VERDICT_DELIVERED || *result->message);
     int status = plain_status();
     FUZZ_CHECK(!status || attempt->end != RPP_END_ANSWERED || attempt->http_status == status);
 }
@@ -138,14 +138,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     world.length = size;
     pthread_mutex_unlock(&world.turn);
 
-    rpp_delivery delivery = {0};
+    rpp_upload_result result = {0};
     uint8_t bytes[] = "profile";
     rpp_payload payload = {.bytes = bytes, .length = sizeof bytes, .sequence = 1};
     uint64_t begun = rpp_monotonic_ns();
-    FUZZ_CHECK(world.backend->deliver(world.backend, &payload, begun + PATIENCE_NS, &delivery) == RPP_OK);
+    FUZZ_CHECK(world.backend->deliver(world.backend, &payload, begun + WAIT_NS, &result) == RPP_OK);
     /* An answer that has ended is no reason to wait. */
-    FUZZ_CHECK(!delivery.timed_out || rpp_monotonic_ns() - begun >= PATIENCE_NS);
-    check_verdict(&delivery);
+    FUZZ_CHECK(!result.timed_out || rpp_monotonic_ns() - begun >= WAIT_NS);
+    check_verdict(&result);
     pthread_mutex_lock(&world.turn);
     free(copy);
     world.length = 0;

@@ -311,7 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make_sets(&input);
     see_set(0); /* the empty set has a place from the start */
     for (int i = 0; i < ROWS_MAX && input.left; i++) add_sample(&input);
-    rpp_profile_seal(world.profile, TIME_NS, 10);
+    rpp_profile_close(world.profile, TIME_NS, 10);
     FUZZ_CHECK(rpp_profile_row_count(world.profile) == world.row_count);
 
     expect_labels();

@@ -1,4 +1,4 @@
-/* fuzz_settings.c - settings from any text and bytes: mistakes are fit for a log and tell no secret, and what passes
+/* fuzz_settings.c - settings from any text and bytes: errors are fit for a log and tell no secret, and what passes
  * the check keeps to the limits that the rest of the core relies on.
  */
 #include <strings.h>
@@ -11,7 +11,7 @@
 /* Put into whatever must never show. */
 #define SECRET "S3cr3tS3cr3t"
 
-/* Headers are written "name=value", and by mistake "name: value". */
+/* Headers are written "name=value", and by error "name: value". */
 static const char *secret_form(const rpp_option *option, bool other)
 {
     if (option->is_url) return other ? "http://%s@%s" : "http://user:%s@%s";
@@ -20,14 +20,14 @@ static const char *secret_form(const rpp_option *option, bool other)
 }
 
 static void set_secret_text(rpp_settings *settings, const rpp_option *option, const char *text, bool other,
-                            rpp_mistakes *mistakes)
+                            rpp_errors *errors)
 {
     char secret[600];
     snprintf(secret, sizeof secret, secret_form(option, other), SECRET, text);
-    FUZZ_CHECK(rpp_settings_set_text(settings, option->name, secret, NULL, mistakes) == RPP_OK);
+    FUZZ_CHECK(rpp_settings_set_text(settings, option->name, secret, NULL, errors) == RPP_OK);
 }
 
-static void set_one(fuzz_input *input, rpp_settings *settings, rpp_mistakes *mistakes)
+static void set_one(fuzz_input *input, rpp_settings *settings, rpp_errors *errors)
 {
     const rpp_option *option = rpp_option_at(fuzz_byte(input) % rpp_option_count());
     unsigned how = fuzz_byte(input) % 8;
@@ -35,20 +35,19 @@ static void set_one(fuzz_input *input, rpp_settings *settings, rpp_mistakes *mis
     char *bytes = fuzz_bytes(input, 256, &length), *other = fuzz_bytes(input, 64, &other_length);
     rpp_status status = RPP_OK;
     if ((option->secret || option->is_url) && how < 4) {
-        set_secret_text(settings, option, bytes, how & 1, mistakes);
+        set_secret_text(settings, option, bytes, how & 1, errors);
     } else if (how < 4) {
-        status =
-            rpp_settings_set_text(settings, option->name, bytes, how & 1 ? "RPERF_PUSH_SOMETHING" : NULL, mistakes);
+        status = rpp_settings_set_text(settings, option->name, bytes, how & 1 ? "RPERF_PUSH_SOMETHING" : NULL, errors);
     } else if (how == 4) {
-        status = rpp_settings_set_string(settings, option->name, bytes, length, mistakes);
+        status = rpp_settings_set_string(settings, option->name, bytes, length, errors);
     } else if (how == 5) {
-        status = rpp_settings_put(settings, option->name, bytes, length, other, other_length, mistakes);
+        status = rpp_settings_put(settings, option->name, bytes, length, other, other_length, errors);
     } else if (how == 6) {
-        status = rpp_settings_set_integer(settings, option->name, (int64_t)fuzz_number(input), mistakes);
+        status = rpp_settings_set_integer(settings, option->name, (int64_t)fuzz_number(input), errors);
     } else {
         double real;
         memcpy(&real, other_length >= sizeof real ? other : "\0\0\0\0\0\0\0\0", sizeof real);
-        status = rpp_settings_set_real(settings, option->name, real, mistakes);
+        status = rpp_settings_set_real(settings, option->name, real, errors);
     }
     FUZZ_CHECK(status == RPP_OK);
     free(bytes);
@@ -60,7 +59,7 @@ static bool is_one_text(const char *text)
     return !text || !strpbrk(text, "\r\n");
 }
 
-/* What is true of settings without mistakes. */
+/* What is true of settings without errors. */
 static void check_good(const rpp_settings *settings)
 {
     FUZZ_CHECK(settings->application_name && *settings->application_name);
@@ -96,16 +95,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_input input = {data, size};
     if (memmem(data, size, SECRET, strlen(SECRET))) return 0;
     rpp_settings *settings = rpp_settings_new();
-    rpp_mistakes mistakes = {0};
+    rpp_errors errors = {0};
     FUZZ_CHECK(settings);
-    while (input.left) set_one(&input, settings, &mistakes);
-    FUZZ_CHECK(rpp_settings_check(settings, &mistakes) == RPP_OK);
-    for (size_t i = 0; i < mistakes.count; i++) {
-        FUZZ_CHECK(fuzz_is_one_line(mistakes.lines[i]));
-        FUZZ_CHECK(!strstr(mistakes.lines[i], SECRET));
+    while (input.left) set_one(&input, settings, &errors);
+    FUZZ_CHECK(rpp_settings_check(settings, &errors) == RPP_OK);
+    for (size_t i = 0; i < errors.count; i++) {
+        FUZZ_CHECK(fuzz_is_one_line(errors.lines[i]));
+        FUZZ_CHECK(!strstr(errors.lines[i], SECRET));
     }
-    if (!mistakes.count) check_good(settings);
-    rpp_mistakes_destroy(&mistakes);
+    if (!errors.count) check_good(settings);
+    rpp_errors_destroy(&errors);
     rpp_settings_free(settings);
     return 0;
 }

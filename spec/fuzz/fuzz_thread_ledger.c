@@ -21,8 +21,8 @@ static struct {
     unsigned event; /* the one under way */
     uint64_t at_ns, asked_ns;
     uint64_t cpu_ns, first_cpu_ns;
-    rpp_time exact[RPP_STATE_COUNT], drawn[RPP_STATE_COUNT], sums[RPP_STATE_COUNT]; /* what was taken, for good */
-    rpp_time due[RPP_STATE_COUNT];                                                  /* what the last verb made due */
+    rpp_time exact[RPP_STATE_COUNT], sampled[RPP_STATE_COUNT], sums[RPP_STATE_COUNT]; /* what was taken, for good */
+    rpp_time due[RPP_STATE_COUNT];                                                    /* what the last verb made due */
     uint64_t short_wall_ns[RPP_STATE_COUNT];
     uint64_t left_ns[RPP_STATE_COUNT]; /* of events that are over, and no capture came to */
     bool cut[RPP_STATE_COUNT];         /* a part of the event under way is exact */
@@ -85,15 +85,15 @@ static void begin_event(void)
 
 static uint64_t wall_of(rpp_state state)
 {
-    uint64_t sum = plain.exact[state].wall_ns + plain.sums[state].wall_ns + ledger.account.sums[state].wall_ns +
+    uint64_t sum = plain.exact[state].wall_ns + plain.sums[state].wall_ns + ledger.account.totals[state].wall_ns +
                    ledger.account.event[state].wall_ns + ledger.account.due[state].exact.wall_ns;
     if (state != RPP_STATE_RUNNING) return sum;
-    return sum + plain.sums[state].cpu_ns + ledger.account.sums[state].cpu_ns + ledger.clocks.unread_ns[state];
+    return sum + plain.sums[state].cpu_ns + ledger.account.totals[state].cpu_ns + ledger.clocks.unread_ns[state];
 }
 
 static uint64_t cpu_of(rpp_state state)
 {
-    return plain.exact[state].cpu_ns + plain.sums[state].cpu_ns + ledger.account.sums[state].cpu_ns +
+    return plain.exact[state].cpu_ns + plain.sums[state].cpu_ns + ledger.account.totals[state].cpu_ns +
            ledger.account.event[state].cpu_ns + ledger.account.due[state].exact.cpu_ns;
 }
 
@@ -105,9 +105,9 @@ static void check_sums(void)
         cpu += cpu_of(state);
         FUZZ_CHECK(wall_of(state) == sum_of(state));
     }
-    FUZZ_CHECK(wall == ledger.clocks.wall_mark_ns - START);
-    FUZZ_CHECK(cpu == ledger.clocks.cpu_mark_ns - plain.first_cpu_ns);
-    FUZZ_CHECK(ledger.clocks.wall_mark_ns == plain.at_ns);
+    FUZZ_CHECK(wall == ledger.clocks.wall_known_ns - START);
+    FUZZ_CHECK(cpu == ledger.clocks.cpu_known_ns - plain.first_cpu_ns);
+    FUZZ_CHECK(ledger.clocks.wall_known_ns == plain.at_ns);
 }
 
 /* --- what is due --- */
@@ -141,17 +141,17 @@ static const rpp_state IN_GC[] = {RPP_STATE_GC_MARKING, RPP_STATE_GC_SWEEPING};
 static void check_marks(void)
 {
     for (rpp_state state = RPP_STATE_BLOCKED; state < RPP_STATE_COUNT; state++) {
-        uint64_t drawn = plain.drawn[state].wall_ns, line = plain.short_wall_ns[state];
-        FUZZ_CHECK(drawn % PERIOD_NS == 0);
-        FUZZ_CHECK(drawn <= line + PERIOD_NS && line <= drawn + PERIOD_NS);
+        uint64_t sampled = plain.sampled[state].wall_ns, line = plain.short_wall_ns[state];
+        FUZZ_CHECK(sampled % PERIOD_NS == 0);
+        FUZZ_CHECK(sampled <= line + PERIOD_NS && line <= sampled + PERIOD_NS);
     }
 }
 
-static void note_draws(void)
+static void note_sampled(void)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
-        plain.drawn[state].wall_ns += ledger.account.due[state].drawn.wall_ns;
-        plain.drawn[state].cpu_ns += ledger.account.due[state].drawn.cpu_ns;
+        plain.sampled[state].wall_ns += ledger.account.due[state].sampled.wall_ns;
+        plain.sampled[state].cpu_ns += ledger.account.due[state].sampled.cpu_ns;
     }
 }
 
@@ -161,7 +161,7 @@ static void take_due(unsigned how, bool is_cut)
     for (rpp_state state = 0; state < RPP_STATE_COUNT && how; state++) {
         rpp_sample sample = {0};
         if (!rpp_ledger_take_due(&ledger, state, &sample)) continue;
-        FUZZ_CHECK(sample.state == state && !sample.sum && sample.labels == ledger.labels);
+        FUZZ_CHECK(sample.state == state && !sample.is_total && sample.labels == ledger.labels);
         if (how == 1) {
             rpp_ledger_untake(&ledger, &sample);
             continue;
@@ -183,8 +183,8 @@ static void take_sums(unsigned how)
 {
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         rpp_sample sample = {0};
-        if (!rpp_ledger_take_sum(&ledger, state, &sample)) continue;
-        FUZZ_CHECK(sample.sum && !sample.cpu_drawn_ns && !sample.wall_drawn_ns && !sample.depth);
+        if (!rpp_ledger_take_total(&ledger, state, &sample)) continue;
+        FUZZ_CHECK(sample.is_total && !sample.cpu_sampled_ns && !sample.wall_sampled_ns && !sample.depth);
         if (how % 2) {
             rpp_ledger_untake(&ledger, &sample);
             continue;
@@ -236,13 +236,13 @@ static void gc_left(uint64_t now_ns)
     check_end_of_event(IN_GC);
 }
 
-static void drawn(uint64_t weight_ns, uint64_t now_ns)
+static void sampled(uint64_t weight_ns, uint64_t now_ns)
 {
     bool runs = plain.doing == RPP_STATE_RUNNING;
     if (runs) pass(now_ns);
-    rpp_due due = rpp_ledger_drawn(&ledger, weight_ns, now_ns);
+    rpp_due due = rpp_ledger_sampled(&ledger, weight_ns, now_ns);
     FUZZ_CHECK(!runs || due == RPP_DUE_CAPTURE);
-    FUZZ_CHECK(ledger.account.due[RPP_STATE_RUNNING].drawn.cpu_ns == (runs ? weight_ns : 0));
+    FUZZ_CHECK(ledger.account.due[RPP_STATE_RUNNING].sampled.cpu_ns == (runs ? weight_ns : 0));
 }
 
 static void bounded(uint64_t now_ns)
@@ -268,16 +268,16 @@ static void act(uint8_t what, uint8_t how, uint64_t now_ns)
         return;
     case 3: gc_entered(IN_GC[how % 2], now_ns); break;
     case 4: gc_left(now_ns); break;
-    case 5: drawn(1 + how, now_ns); break;
+    case 5: sampled(1 + how, now_ns); break;
     case 6: bounded(now_ns); break;
     case 7: take_sums(how); return;
     case 8:
         if (plain.doing == RPP_STATE_RUNNING) pass(now_ns);
-        if (plain.doing == RPP_STATE_RUNNING) rpp_ledger_drawn(&ledger, 1, now_ns);
+        if (plain.doing == RPP_STATE_RUNNING) rpp_ledger_sampled(&ledger, 1, now_ns);
         break;
     }
     check_sums();
-    note_draws();
+    note_sampled();
     take_due(how % 4, what % 9 == 6 && plain.event);
     check_sums();
 }
@@ -317,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         wall += wall_of(state);
         cpu += cpu_of(state);
     }
-    FUZZ_CHECK(wall == ledger.clocks.wall_mark_ns - START);
-    FUZZ_CHECK(cpu == ledger.clocks.cpu_mark_ns - plain.first_cpu_ns);
+    FUZZ_CHECK(wall == ledger.clocks.wall_known_ns - START);
+    FUZZ_CHECK(cpu == ledger.clocks.cpu_known_ns - plain.first_cpu_ns);
     return 0;
 }

@@ -109,13 +109,13 @@ static inline bool label_model_apply(label_model *model, rpp_label label, model_
 /* label_names, label_deny and max_label_values from the input. */
 static inline void fuzz_label_settings(fuzz_input *input, rpp_settings *settings)
 {
-    rpp_mistakes mistakes = {0};
+    rpp_errors errors = {0};
     char *names = fuzz_text(input, 120), *deny = fuzz_text(input, 60);
-    rpp_status status = rpp_settings_set_integer(settings, "max_label_values", 1 + fuzz_byte(input) % 8, &mistakes);
-    if (status == RPP_OK) status = rpp_settings_set_text(settings, "label_names", names, NULL, &mistakes);
-    if (status == RPP_OK) status = rpp_settings_set_text(settings, "label_deny", deny, NULL, &mistakes);
+    rpp_status status = rpp_settings_set_integer(settings, "max_label_values", 1 + fuzz_byte(input) % 8, &errors);
+    if (status == RPP_OK) status = rpp_settings_set_text(settings, "label_names", names, NULL, &errors);
+    if (status == RPP_OK) status = rpp_settings_set_text(settings, "label_deny", deny, NULL, &errors);
     FUZZ_CHECK(status == RPP_OK);
-    rpp_mistakes_destroy(&mistakes);
+    rpp_errors_destroy(&errors);
     free(names);
     free(deny);
 }

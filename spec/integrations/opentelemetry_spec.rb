@@ -5,7 +5,7 @@ require "net/http"
 require "open3"
 require_relative "../support/bookshop"
 require_relative "../support/pprof_profile"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 # Samples of a trace, by the real SDK.
 RSpec.describe "rperf_push/opentelemetry" do
@@ -150,8 +150,8 @@ RSpec.describe "rperf_push/opentelemetry" do
       end
       require "#{Bookshop::ROOT}/config/environment"
     RUBY
-    double = PyroscopeDouble.new
-    shop = Bookshop.new(folder, "RPERF_PUSH_SERVER_ADDRESS" => double.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1")
+    fake_server = FakePyroscope.new
+    shop = Bookshop.new(folder, "RPERF_PUSH_SERVER_ADDRESS" => fake_server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1")
     seen = nil
     answer = lambda do |url, headers = {}|
       JSON.parse(Net::HTTP.get(URI("#{url}/labels"), headers))["labels"]["span_id"]
@@ -165,12 +165,12 @@ RSpec.describe "rperf_push/opentelemetry" do
     expect(roots.values.map { |span| span.attributes[attribute] }).to eq(roots.keys)
     expect(seen.map { |id| roots.fetch(id).attributes["http.route"] }).to all(start_with("/labels"))
     expect(spans.reject { |span| roots.key?(span.id) }.map { |span| span.attributes[attribute] }.compact).to eq([])
-    samples = double.accepted.flat_map { |received| PprofProfile.from_message(received.profile).samples }
+    samples = fake_server.accepted.flat_map { |received| PprofProfile.from_message(received.profile).samples }
     under = samples.filter_map { |sample| sample.labels.values_at("span_id", "endpoint") if sample.labels["span_id"] }
     expect(under.map(&:first).uniq - roots.keys).to eq([])
     # Samples may be taken before the router has spoken, and after.
     expect(under.map(&:last).uniq).to include("GET /books/:id(/:title)")
   ensure
-    double&.stop
+    fake_server&.stop
   end
 end

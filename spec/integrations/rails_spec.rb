@@ -5,7 +5,7 @@ require "net/http"
 require "tmpdir"
 require_relative "../support/bookshop"
 require_relative "../support/pprof_profile"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_pyroscope"
 
 RSpec.describe "The bookshop, a whole Rails application" do
   before(:context) do
@@ -15,15 +15,15 @@ RSpec.describe "The bookshop, a whole Rails application" do
 
   after(:context) { FileUtils.rm_rf(@folder) }
 
-  let(:double) { PyroscopeDouble.new }
+  let(:fake_server) { FakePyroscope.new }
   let(:shop) do
-    Bookshop.new(@folder, "RPERF_PUSH_SERVER_ADDRESS" => double.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1", "RPERF_PUSH_REPORT_PID" => "true")
+    Bookshop.new(@folder, "RPERF_PUSH_SERVER_ADDRESS" => fake_server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1", "RPERF_PUSH_REPORT_PID" => "true")
   end
 
-  after { double.stop }
+  after { fake_server.stop }
 
-  def series = double.accepted.map { |received| received.labels.to_h }
-  def samples = double.accepted.flat_map { |received| PprofProfile.from_message(received.profile).samples }
+  def series = fake_server.accepted.map { |received| received.labels.to_h }
+  def samples = fake_server.accepted.flat_map { |received| PprofProfile.from_message(received.profile).samples }
   def label_values(name) = samples.flat_map { |sample| sample.labels[name] }.compact.uniq.sort
   def get(url) = Net::HTTP.get(URI(url))
 
@@ -38,7 +38,7 @@ RSpec.describe "The bookshop, a whole Rails application" do
       expect(out).to include("[false,null]")
       out, = shop.task("runner", state, env: { "RAILS_ENV" => "test" })
       expect(out).to match(/off: this is test, not production/)
-      expect(double.received).to eq([])
+      expect(fake_server.received).to eq([])
     end
 
     it "profiles what is asked for, under the application's name, with environment and role" do
@@ -168,7 +168,7 @@ RSpec.describe "The bookshop, a whole Rails application" do
     expect(parents.uniq.size).to eq(1)
     expect(threads.uniq).to eq([%w[rpp-collector rpp-control rpp-uploader]])
     expect(descriptors.last).to be <= descriptors[1]
-    worked = double.accepted.select { |received| received.profile.string_table.include?("Object#work_in_command") }
+    worked = fake_server.accepted.select { |received| received.profile.string_table.include?("Object#work_in_command") }
     expect(worked.map { |received| received.labels.to_h["pid"].to_i }.uniq).to match_array(pids)
   ensure
     shop.task("stop", env:, command: spring)

@@ -19,7 +19,7 @@ class Mutations
   TIMEOUT_SECONDS = 300
 
   # What is wrong with the list, or with the build: no mutation was judged.
-  class Mistake < StandardError; end
+  class Error < StandardError; end
 
   Mutation = Data.define(:promise, :file, :text, :replacement, :test, :spec, :example) do
     def initialize(promise:, file:, text:, replacement:, test: nil, spec: nil, example: nil) = super
@@ -30,15 +30,15 @@ class Mutations
 
     def path(root = COPY)
       found = Dir[File.join(root, "{ext,lib}/rperf_push/**", file)]
-      found.size == 1 ? found.first : raise(Mistake, "#{file}: #{found.size} files have this name")
+      found.size == 1 ? found.first : raise(Error, "#{file}: #{found.size} files have this name")
     end
 
-    # @raise [Mistake] unless the text is there once
+    # @raise [Error] unless the text is there once
     # @return [String] the file as it is
     def source(root = COPY)
       source = File.read(path(root))
       times = source.scan(text).size
-      times == 1 ? source : raise(Mistake, "#{file} has this text #{times} times: #{text.inspect}")
+      times == 1 ? source : raise(Error, "#{file} has this text #{times} times: #{text.inspect}")
     end
   end
 
@@ -49,10 +49,10 @@ class Mutations
   def initialize(only: //)
     @mutations = Mutations.list.select { |mutation| [mutation.file, mutation.promise, mutation.caught_by].any?(only) }
     @survivors = []
-    @mistakes = []
+    @errors = []
   end
 
-  # @raise [Mistake] once all others were judged
+  # @raise [Error] once all others were judged
   # @return [Boolean] whether every one was caught
   def run
     $stdout.sync = true
@@ -60,9 +60,9 @@ class Mutations
     @mutations.each(&:source)
     check_tests
     @mutations.each { |mutation| judge(mutation) }
-    puts "#{@mutations.size - @survivors.size - @mistakes.size} of #{@mutations.size} mutations were caught"
+    puts "#{@mutations.size - @survivors.size - @errors.size} of #{@mutations.size} mutations were caught"
     @survivors.each { |mutation| puts "NOT CAUGHT  #{mutation.file}: #{mutation.promise} (#{mutation.caught_by})" }
-    raise Mistake, @mistakes.join("\n") if @mistakes.any?
+    raise Error, @errors.join("\n") if @errors.any?
 
     @survivors.empty?
   end
@@ -104,7 +104,7 @@ class Mutations
     build_core(*core.map(&:program).uniq) if core.any?
     build_extension if specs.any?
     failing = (core + specs).reject { |mutation| passes?(mutation) }
-    raise Mistake, "fail without a mutation: #{failing.map(&:caught_by).join(", ")}" if failing.any?
+    raise Error, "fail without a mutation: #{failing.map(&:caught_by).join(", ")}" if failing.any?
 
     puts "#{core.size + specs.size} tests pass without a mutation"
   end
@@ -116,9 +116,9 @@ class Mutations
     survived = passes?(mutation)
     @survivors << mutation if survived
     puts "#{survived ? "NOT CAUGHT" : "caught    "}  #{mutation.file}: #{mutation.promise}"
-  rescue Mistake => e
+  rescue Error => e
     puts "NOT JUDGED  #{mutation.file}: #{mutation.promise}"
-    @mistakes << "#{mutation.promise}: #{e.message}"
+    @errors << "#{mutation.promise}: #{e.message}"
   ensure
     File.write(mutation.path, source) if source
   end
@@ -139,7 +139,7 @@ class Mutations
     command = ["bundle", "exec", "rspec", "--no-color", mutation.spec, *selection]
     out, err, status = unbundled { run_program(command, env: @environment, chdir: COPY, timeout: TIMEOUT_SECONDS) }
     ran, failed = out[/^(\d+) examples?, (\d+) failures?/] && [$1.to_i, $2.to_i]
-    raise Mistake, "#{mutation.caught_by} did not run:\n#{out}#{err}" unless ran&.positive? && !out.include?("outside of examples")
+    raise Error, "#{mutation.caught_by} did not run:\n#{out}#{err}" unless ran&.positive? && !out.include?("outside of examples")
 
     status.success? && failed.zero?
   end
@@ -155,6 +155,6 @@ class Mutations
 
   def build(*command)
     output, status = unbundled { Open3.capture2e(@environment, *command, chdir: COPY) }
-    raise Mistake, "does not build: #{command.join(" ")}\n#{output.lines.last(30).join}" unless status.success?
+    raise Error, "does not build: #{command.join(" ")}\n#{output.lines.last(30).join}" unless status.success?
   end
 end

@@ -8,7 +8,7 @@ require "net/http"
 require_relative "../support/held_port"
 require_relative "../support/live_page"
 
-# The page that grows while processes run: what it draws is what they did, and where they are.
+# The page that grows while processes run: what it samples is what they did, and where they are.
 RSpec.describe "rperf-push live" do
   include Attaching
   include LivePage
@@ -88,7 +88,7 @@ RSpec.describe "rperf-push live" do
         rows["Worker"] && [rows["Worker"].first, rows.fetch("Worker#burn_objects", [0, 0]).last]
       end
       created = once
-      # On a busy machine there are windows without a draw: objects of those are nobody's.
+      # On a busy machine there are windows without a sample: objects of those are nobody's.
       wait_until("the objects") do
         created = counted(program, "objects") - before
         shown.call&.all? { |number| number > once }
@@ -103,7 +103,7 @@ RSpec.describe "rperf-push live" do
       browser.show(url, view: "table", value: "inuse_objects")
       until_recorded(program)
       alive = -> { browser.rows.find { |row| row[4] == "Worker" }&.first.to_s.delete(",").to_i }
-      wait_until("what is kept") { counted(program, "keep") && alive.call.positive? } # on a busy machine there are windows without a draw
+      wait_until("what is kept") { counted(program, "keep") && alive.call.positive? } # on a busy machine there are windows without a sample
       counted(program, "keep")
       sleep 1 # ten updates
       all = alive.call
@@ -194,7 +194,7 @@ RSpec.describe "rperf-push live" do
       expect(browser.run("document.querySelector('.frame.here').getAttribute('name')")).to eq(marked)
 
       browser.run("getSelection().selectAllChildren(document.querySelector('main .legend'))")
-      drawn.call.then { |at| sleep(1) && expect(drawn.call).to(be_within(1).of(at)) } # ten updates
+      sampled.call.then { |at| sleep(1) && expect(sampled.call).to(be_within(1).of(at)) } # ten updates
       expect(browser.run("getSelection().toString()")).not_to eq("")
       browser.run("getSelection().removeAllRanges()")
       drawn.call.then { |at| browser.until_true("it to go on") { drawn.call > at } }

@@ -15,7 +15,7 @@ module Properties
 
     TRIES = 40 # of smaller programs, after a breach
     MOST_VARIANCE = 1.2
-    POOLED = 200 # acts, from which on they say something together
+    POOLED = 200 # tasks, from which on they say something together
     WIDTH = 6 # of a number in the matrix
 
     attr_reader :failures, :programs
@@ -53,14 +53,14 @@ module Properties
       plan
     end
 
-    # What no single program shows: acts of all of them together, for each value and engine, and for each way of these.
+    # What no single program shows: tasks of all of them together, for each value and engine, and for each way of these.
     #
     # @return [Array<String>] breaches
     def pooled
       pools.select { |_, scores| scores.size >= POOLED }.flat_map do |name, scores|
         mean, variance = moments(scores)
-        [*("#{name}: the mean of z is #{mean.round(3)} over #{scores.size} acts" if mean.abs > Laws::BOUND / Math.sqrt(scores.size)),
-         *("#{name}: the variance of z is #{variance.round(2)} over #{scores.size} acts" if variance > MOST_VARIANCE)]
+        [*("#{name}: the mean of z is #{mean.round(3)} over #{scores.size} tasks" if mean.abs > Laws::BOUND / Math.sqrt(scores.size)),
+         *("#{name}: the variance of z is #{variance.round(2)} over #{scores.size} tasks" if variance > MOST_VARIANCE)]
       end
     end
 
@@ -74,7 +74,7 @@ module Properties
       end
     end
 
-    # How often each kind of act, each ending and each kind of child was tried in each way.
+    # How often each kind of task, each ending and each kind of child was tried in each way.
     def print_matrix
       columns = Draw::AMOUNTS.keys + Draw::ENDINGS.map { |name| :"ends:#{name}" } + Draw::HOWS.map { |name| :"by:#{name}" }
       ways = WAYS.keys.drop(1)
@@ -82,7 +82,7 @@ module Properties
       ways.each { |way| @out.puts(format("%-14s", way) + columns.map { |name| format(" %*d", [WIDTH, name.size].max, @matrix[[way, name]]) }.join) }
       @out.puts "#{ways.product(columns).count { |cell| @matrix[cell].zero? }} of #{ways.size * columns.size} cells are empty"
       pools.each do |name, scores|
-        @out.puts format("%-34s %5d acts: mean of z %+.2f (± %.2f), variance %.2f", name, scores.size, *moments(scores).insert(1, 2 / Math.sqrt(scores.size))) if scores.size > 1
+        @out.puts format("%-34s %5d tasks: mean of z %+.2f (± %.2f), variance %.2f", name, scores.size, *moments(scores).insert(1, 2 / Math.sqrt(scores.size))) if scores.size > 1
       end
     end
 
@@ -118,7 +118,7 @@ module Properties
     end
 
     def tally(plan, way)
-      kinds = plan.acts.map(&:kind) + plan.parts.map { |part| :"ends:#{part.ending}" } + plan.parts.flat_map(&:children).map { |child| :"by:#{child.how}" }
+      kinds = plan.tasks.map(&:kind) + plan.parts.map { |part| :"ends:#{part.ending}" } + plan.parts.flat_map(&:children).map { |child| :"by:#{child.how}" }
       kinds.tally.each { |kind, count| @matrix[[way.name, kind]] += count }
     end
 

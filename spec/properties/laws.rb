@@ -16,7 +16,7 @@ module Properties
     # Two-sided, of the normal distribution.
     BOUND = (0.0..20.0).bsearch { |z| Math.erfc(z / Math.sqrt(2)) <= CHANCE }
 
-    # @return [Hash{Symbol => Array<Float>}] in standard errors: how far each act was from its truth, in CPU time and in wall time
+    # @return [Hash{Symbol => Array<Float>}] in standard errors: how far each task was from its truth, in CPU time and in wall time
     attr_reader :scores
 
     # @param alone [Outcome] of the same plan without a profiler

@@ -8,7 +8,7 @@ module Properties
   # Somebody who looks on from outside: finds the process, begins, and lets the program go on. What is recorded is in the folder `outside`.
   class Outside
     TURN = 0.005 # seconds
-    PATIENCE = 20 # seconds
+    MAX_WAIT = 20 # seconds
     HEADSTART = 0.0..0.3 # seconds, from when the session is asked for
     SECONDS = 0.1..1.5
 
@@ -19,7 +19,7 @@ module Properties
       @pid = pid
       @random = Random.new(plan.seed)
       @engine = plan.engine
-      @socket = patiently { Dir["#{folder}/tmp/rperf-push-*/*.sock"].find { |path| RperfPush::ControlClient.new(path).pid == pid } }
+      @socket = eventually { Dir["#{folder}/tmp/rperf-push-*/*.sock"].find { |path| RperfPush::ControlClient.new(path).pid == pid } }
     end
 
     # The command, for some time.
@@ -76,8 +76,8 @@ module Properties
       [JSON.parse(all.first), all.drop(1)]
     end
 
-    def patiently
-      (PATIENCE / TURN).to_i.times do
+    def eventually
+      (MAX_WAIT / TURN).to_i.times do
         found = yield
         return found if found
 

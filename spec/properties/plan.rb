@@ -2,8 +2,8 @@
 
 module Properties
   # One thing that a thread does, in a method of its own. `amount` is in seconds, or a number of objects or of samples.
-  Act = Data.define(:number, :kind, :amount, :labelled)
-  # Threads are lists of acts; the first one is the main thread. Children begin before the threads, and are waited for after them.
+  Task = Data.define(:number, :kind, :amount, :labelled)
+  # Threads are lists of tasks; the first one is the main thread. Children begin before the threads, and are waited for after them.
   Part = Data.define(:number, :threads, :children, :ending)
   # How a process comes to be, and what it is.
   Child = Data.define(:how, :part)
@@ -16,8 +16,8 @@ module Properties
   Plan = Data.define(:seed, :engine, :world, :root) do
     # @return [Array<Part>] each process, parents first
     def parts = Plan.within(root)
-    # @return [Array<Act>]
-    def acts = parts.flat_map { |part| part.threads.flatten }
+    # @return [Array<Task>]
+    def tasks = parts.flat_map { |part| part.threads.flatten }
 
     def self.within(part) = [part, *part.children.flat_map { |child| within(child.part) }]
 
@@ -29,7 +29,7 @@ module Properties
     PLAIN = World.new(encodings: nil, locale: "C.UTF-8", umask: 0o022, rubyopt: nil, homeless: false)
   end
 
-  # What can be taken away from a process: a child, a thread, an act, or an odd ending.
+  # What can be taken away from a process: a child, a thread, a task, or an odd ending.
   module Shrinking
     module_function
 
@@ -47,7 +47,7 @@ module Properties
     end
 
     def with_shorter_thread(part)
-      with_each(part.threads) { |acts| acts.size > 1 ? without_each(acts) : [] }.map { |threads| part.with(threads:) }
+      with_each(part.threads) { |tasks| tasks.size > 1 ? without_each(tasks) : [] }.map { |threads| part.with(threads:) }
     end
   end
 
@@ -70,7 +70,7 @@ module Properties
     def initialize(seed)
       @seed = seed
       @random = Random.new(seed)
-      @acts = @parts = -1
+      @tasks = @parts = -1
     end
 
     # @return [Plan]
@@ -87,20 +87,20 @@ module Properties
 
     def part(depth:)
       number = @parts += 1
-      threads = Array.new(1 + (one_in(2) ? 0 : @random.rand(4))) { Array.new(1 + @random.rand(4)) { act } }
+      threads = Array.new(1 + (one_in(2) ? 0 : @random.rand(4))) { Array.new(1 + @random.rand(4)) { task } }
       children = depth.zero? && one_in(2) ? Array.new(1 + @random.rand(2)) { Child.new(how: pick(HOWS), part: part(depth: depth + 1)) } : []
       Part.new(number:, threads:, children:, ending: one_in(2) ? :return : pick(ENDINGS))
     end
 
-    def act
+    def task
       kind = pick(AMOUNTS.keys)
-      Act.new(number: @acts += 1, kind:, amount: @random.rand(AMOUNTS.fetch(kind)), labelled: one_in(2))
+      Task.new(number: @tasks += 1, kind:, amount: @random.rand(AMOUNTS.fetch(kind)), labelled: one_in(2))
     end
 
     # One wait that is longer than some windows.
     def slow(root)
       first, *rest = root.threads
-      root.with(threads: [[*first, Act.new(number: @acts += 1, kind: :sleep, amount: @random.rand(LONG_SLEEP), labelled: false)], *rest])
+      root.with(threads: [[*first, Task.new(number: @tasks += 1, kind: :sleep, amount: @random.rand(LONG_SLEEP), labelled: false)], *rest])
     end
   end
 end

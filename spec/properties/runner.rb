@@ -26,7 +26,7 @@ module Properties
     LIB = File.join(ROOT, "lib")
     EXE = File.join(ROOT, "exe/rperf-push")
     PROGRAM = File.join(__dir__, "program/run.rb")
-    PATIENCE = 120 # seconds: only what hangs takes so long
+    MAX_WAIT = 120 # seconds: only what hangs takes so long
     FAULTS_END = 1 # second
     FAULTS_BEGIN = 0.0..2.0 # seconds
     TIMES = %i[cpu wall].freeze
@@ -106,7 +106,7 @@ module Properties
 
     def continuous(plan, way, server)
       where = server ? { "SERVER_ADDRESS" => server.url } : { "DIRECTORY" => path("command"), "DIRECTORY_MAX_FILES" => "10000" }
-      backend = { ParcaDouble => "parca", PyroscopeDouble => "pyroscope", directory: "directory" }.fetch(way.server)
+      backend = { FakeParca => "parca", FakePyroscope => "pyroscope", directory: "directory" }.fetch(way.server)
       timeout = way.faults.equal?(LASTING) ? "2" : "30"
       { "APPLICATION_NAME" => "properties", "BACKEND" => backend, "ENGINE" => plan.engine, "UPLOAD_INTERVAL" => "1", "SHUTDOWN_TIMEOUT" => timeout,
         "REPORT_PID" => "true", **where }.transform_keys { |name| "RPERF_PUSH_#{name}" }
@@ -119,7 +119,7 @@ module Properties
       waiter = Process.detach(pid)
       outside = Outside.new(@folder, pid, plan) if way.outside
       outside&.public_send(way.outside)
-      hangs = !waiter.join(PATIENCE)
+      hangs = !waiter.join(MAX_WAIT)
       Process.kill(:KILL, -pid) if hangs
       outside&.finish
       waiter.value
@@ -157,7 +157,7 @@ module Properties
     def stored(server, way)
       datas = server.accepted.map do |one|
         data = RperfPush::Formats.decode(one.raw, "a push")
-        beside = one.labels.to_h.slice("act").transform_keys(&:to_sym)
+        beside = one.labels.to_h.slice("task").transform_keys(&:to_sym)
         beside.empty? ? data : { **data, label_sets: RperfPush::Values.label_sets(data).map { |set| set.merge(beside) } }
       end
       [Take.new(source: way.command, modes: way.modes, reach: :all, span: nil, datas:)]

@@ -6,8 +6,8 @@ module Properties
   # What profiles say, by methods of the program. Times are in nanoseconds.
   class Seen
     VALUES = %i[cpu wall alloc_objects contentions things calls].freeze
-    # `acts` and `lives` are numbers of those on the stack; `act_label` is the label's, `state` is %GVL's, and `leaf` is the name on top.
-    Sample = Struct.new(*VALUES, :thread, :acts, :lives, :act_label, :state, :leaf)
+    # `tasks` and `lives` are numbers of those on the stack; `task_label` is the label's, `state` is %GVL's, and `leaf` is the name on top.
+    Sample = Struct.new(*VALUES, :thread, :tasks, :lives, :task_label, :state, :leaf)
 
     # @return [Array<Sample>]
     attr_reader :samples
@@ -34,8 +34,8 @@ module Properties
       RperfPush::Values.samples(data).each_with_index.map do |(frames, _weight, thread, set), at|
         names = frames.map { |frame| frame[1] }
         labels = RperfPush::Values.label_sets(data)[set || 0].transform_keys(&:to_sym)
-        Sample.new(*columns.map { |column| column ? column[at] : 0 }, thread, numbers(names, /\bact_(\d+)(?:\z|_of_)/), numbers(names, /(?:\b|_)part_(\d+)_thread_(\d+)\z/),
-                   labels[:act], labels[:"%GVL"] || labels[:gvl_state], names.first)
+        Sample.new(*columns.map { |column| column ? column[at] : 0 }, thread, numbers(names, /\btask_(\d+)(?:\z|_of_)/), numbers(names, /(?:\b|_)part_(\d+)_thread_(\d+)\z/),
+                   labels[:task], labels[:"%GVL"] || labels[:gvl_state], names.first)
       end
     end
 

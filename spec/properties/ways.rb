@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-require_relative "../support/parca_double"
-require_relative "../support/pyroscope_double"
+require_relative "../support/fake_parca"
+require_relative "../support/fake_pyroscope"
 
 module Properties
   # How a program is profiled.
   #
   #   inner    the session that the program itself begins, a method of Sessions
   #   command  what is in front of it on the command line
-  #   server   where profiles of `run` go: a double's class, or :directory
+  #   server   where profiles of `run` go: a fake server's class, or :directory
   #   outside  who looks on from outside: :attach or :live
   #   faults   what the server does wrong, one of them by the seed
   #   modes    what is profiled
@@ -43,9 +43,9 @@ module Properties
     Way.new(name: "exec", command: :exec),
     Way.new(name: "trace", command: :trace, modes: %i[calls]),
     Way.new(name: "run_directory", command: :run, server: :directory),
-    Way.new(name: "run_server", command: :run, server: PyroscopeDouble, faults: PASSING),
-    Way.new(name: "run_parca", command: :run, server: ParcaDouble, faults: PASSING),
-    Way.new(name: "run_lost", command: :run, server: PyroscopeDouble, faults: LASTING),
+    Way.new(name: "run_server", command: :run, server: FakePyroscope, faults: PASSING),
+    Way.new(name: "run_parca", command: :run, server: FakeParca, faults: PASSING),
+    Way.new(name: "run_lost", command: :run, server: FakePyroscope, faults: LASTING),
     Way.new(name: "attach", command: :run, server: :directory, outside: :attach),
     Way.new(name: "live", command: :run, server: :directory, outside: :live),
     Way.new(name: "several", inner: :start_stop, command: :run, server: :directory, outside: :attach)

@@ -13,7 +13,7 @@ require "timeout"
 
 class Forking
   THREADS = 3
-  CHILD_PATIENCE = 60
+  CHILD_WAIT = 60
   KINDS = %i[fork fork_in_fiber fork_that_starts_threads fork_that_uploads fork_twice popen system spawn daemon].freeze
   # What goes through the whole life of a session waits for the slow server.
   RARELY = { fork_that_uploads: 10, daemon: 5 }.freeze
@@ -54,7 +54,7 @@ class Forking
   end
 
   def wait_for(pid, kind)
-    Timeout.timeout(CHILD_PATIENCE) { Process.wait(pid) }
+    Timeout.timeout(CHILD_WAIT) { Process.wait(pid) }
     raise "#{kind}: #{$?.inspect}" unless $?.success?
   rescue Timeout::Error
     warn "#{kind}: child #{pid} does not end", File.read("/proc/#{pid}/status")[/State.*/], File.read("/proc/#{pid}/wchan")
@@ -78,8 +78,8 @@ class Forking
   def fork_that_uploads
     pid = Process.fork do
       Array.new(5_000, &:to_s)
-      delivered = RperfPush.flush(timeout: CHILD_PATIENCE / 2)
-      RperfPush.shutdown(timeout: CHILD_PATIENCE / 4)
+      delivered = RperfPush.flush(timeout: CHILD_WAIT / 2)
+      RperfPush.shutdown(timeout: CHILD_WAIT / 4)
       exit!(delivered ? 0 : 2)
     end
     wait_for(pid, :fork_that_uploads)
@@ -111,7 +111,7 @@ class Forking
     end
     write.close
     Process.wait(pid)
-    answer = Timeout.timeout(CHILD_PATIENCE) { read.read }
+    answer = Timeout.timeout(CHILD_WAIT) { read.read }
     read.close
     raise "daemon: #{answer.inspect}" unless answer == "running"
   end

@@ -14,7 +14,7 @@ require_relative "held_port"
 class BackendServer
   # @param url [String, nil] of a server that runs; goes before all else
   # @return [BackendServer, nil] not started yet
-  # @raise [ArgumentError] if the variable names no program: asked for and missing is a mistake
+  # @raise [ArgumentError] if the variable names no program: asked for and missing is an error
   def self.find(url: nil, env: ENV)
     url ||= env["#{self::NAME.upcase}_URL"].to_s
     return new(url:) unless url.empty?

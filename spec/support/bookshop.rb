@@ -9,7 +9,7 @@ require_relative "helpers/ruby_program"
 
 # The example bookshop: a whole Rails application, each of its processes as its users start them.
 #
-#   shop = Bookshop.new(tmpdir, "RPERF_PUSH_SERVER_ADDRESS" => double.url)
+#   shop = Bookshop.new(tmpdir, "RPERF_PUSH_SERVER_ADDRESS" => fake_server.url)
 #   shop.task("runner", "p Rails.env")     # => out, err, status
 #   shop.serve { |url| Net::HTTP.get(URI("#{url}/labels")) }
 class Bookshop

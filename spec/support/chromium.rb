@@ -4,12 +4,12 @@ require "ferrum"
 
 # The page in a real browser, without a screen. What is asked of it waits until it is so: machines are slow.
 class Chromium
-  PATIENCE_SECONDS = 120
+  MAX_WAIT_SECONDS = 120
 
   def initialize
     options = { "disable-gpu" => nil, "disable-dev-shm-usage" => nil, **(Process.uid.zero? ? { "no-sandbox" => nil } : {}) }
-    @browser = Ferrum::Browser.new(browser_path: program, window_size: [1400, 900], timeout: PATIENCE_SECONDS,
-                                   process_timeout: PATIENCE_SECONDS, browser_options: options)
+    @browser = Ferrum::Browser.new(browser_path: program, window_size: [1400, 900], timeout: MAX_WAIT_SECONDS,
+                                   process_timeout: MAX_WAIT_SECONDS, browser_options: options)
   end
 
   # @param state [Hash, String] of the page, as in its address
@@ -49,9 +49,9 @@ class Chromium
   end
 
   def until_true(what)
-    deadline = now + PATIENCE_SECONDS
+    deadline = now + MAX_WAIT_SECONDS
     until (answer = yield)
-      raise "waited #{PATIENCE_SECONDS} s for #{what}: #{text("body")}" if now > deadline
+      raise "waited #{MAX_WAIT_SECONDS} s for #{what}: #{text("body")}" if now > deadline
 
       sleep 0.02
     end

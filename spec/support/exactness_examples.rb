@@ -14,8 +14,8 @@ RSpec.shared_examples "exact delivery" do
 
   it "ends every payload as exactly one thing" do
     @run.accounts.each do |account|
-      expect(account.sealed).to eq(account[:windows_sealed] - account[:windows_empty])
-      expect(account.sealed + account[:payloads_unspooled]).to eq(account.ended + account[:payloads_spooled]), account.stats.inspect
+      expect(account.closed).to eq(account[:windows_closed] - account[:windows_empty])
+      expect(account.closed + account[:payloads_unspooled]).to eq(account.ended + account[:payloads_spooled]), account.stats.inspect
       expect(account.stats.slice("queue_payloads", "encode_failures", "spool_errors").values).to all eq(0)
     end
   end
@@ -35,16 +35,16 @@ RSpec.shared_examples "windows that arrive once or are counted" do |seconds|
 
   it "loses only what is counted" do
     @run.accounts.each do |account|
-      missing = account.sealed - account.windows.size
-      expect(account.windows.size).to be <= account.sealed
+      missing = account.closed - account.windows.size
+      expect(account.windows.size).to be <= account.closed
       expect(account.stored.size).to be_between(account[:payloads_delivered], account[:payloads_delivered] + account[:payloads_unconfirmed])
       expect(missing).to be <= account[:payloads_unconfirmed] + account.dropped
-      expect(account.sealed - account.stored.size).to be <= account[:payloads_unconfirmed] + account.dropped
+      expect(account.closed - account.stored.size).to be <= account[:payloads_unconfirmed] + account.dropped
     end
   end
 
   it "brings the sums, to the nanosecond" do
-    whole = @run.accounts.select { |account| account.windows.size == account.sealed }
+    whole = @run.accounts.select { |account| account.windows.size == account.closed }
     expect(whole).not_to be_empty
     whole.each do |account|
       expect([account.sum(:cpu), account.sum(:wall), account.windows.sum(&:samples)])
@@ -53,7 +53,7 @@ RSpec.shared_examples "windows that arrive once or are counted" do |seconds|
   end
 
   it "has windows that meet without gap or overlap" do
-    whole = @run.accounts.select { |account| account.windows.size == account.sealed && account[:windows_empty].zero? }
+    whole = @run.accounts.select { |account| account.windows.size == account.closed && account[:windows_empty].zero? }
     expect(whole.map(&:windows)).to all(satisfy { |windows| WindowsInARow.possible?(windows) })
   end
 end

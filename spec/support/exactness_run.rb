@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "helpers/patience"
+require_relative "helpers/waiting"
 require_relative "helpers/ruby_program"
-require_relative "pyroscope_double/remote"
+require_relative "fake_pyroscope/remote"
 require_relative "working_process"
 
 # Several processes with windows of a second, a server on which one fault follows another, and afterwards both accounts of
 # it: what each process says of its windows, and what the server has seen.
 #
 #   run = ExactnessRun.new(seconds: 20, seed: 1).run
-#   run.accounts.each { |account| account.sealed == account.ended }
+#   run.accounts.each { |account| account.closed == account.ended }
 class ExactnessRun
-  include Patience
+  include Waiting
 
   PROCESSES = 3
   UPLOAD_TIMEOUT = 2
@@ -29,7 +29,7 @@ class ExactnessRun
   # One process that lived to its end. The windows are the server's, each counted once.
   Account = Struct.new(:worker, :stats, :windows) do
     def [](name) = stats.fetch(name.to_s)
-    def sealed = self[:payloads_sealed]
+    def closed = self[:payloads_created]
     def ended = ENDS.sum { |name| stats.fetch(name) }
     def dropped = ended - self[:payloads_delivered] - self[:payloads_unconfirmed]
     def stored = windows.select(&:stored?)
@@ -66,24 +66,24 @@ class ExactnessRun
   end
 
   def run
-    @double = PyroscopeDouble::Remote.new("--rate", "1e9")
+    @fake_server = FakePyroscope::Remote.new("--rate", "1e9")
     @processes = Array.new(PROCESSES) { start }.to_h
     misbehave
-    @double.fault
+    @fake_server.fault
     stats = finish
     read_windows
     @accounts = stats.map { |worker, its| Account.new(worker, its, windows.select { |window| window.worker == worker }) }
     self
   ensure
     @processes&.each_value(&:stop)
-    @double&.stop
+    @fake_server&.stop
   end
 
   # @return [String] the figures of the run
   def summary
     ends = ENDS.to_h { |name| [name.delete_prefix("payloads_"), accounts.sum { |account| account[name] }] }.reject { |_, count| count.zero? }
     "#{@seconds} s, #{faults.values.sum} faults and pauses, #{accounts.size} processes to the end, #{killed.size} killed; " \
-      "sealed #{accounts.sum(&:sealed)}, #{ends.map { |name, count| "#{name} #{count}" }.join(", ")}; the server saw " \
+      "closed #{accounts.sum(&:closed)}, #{ends.map { |name, count| "#{name} #{count}" }.join(", ")}; the server saw " \
       "#{windows.size} windows, stored #{windows.count(&:stored?)}, #{windows.count { |window| window.times_stored > 1 }} twice"
   end
 
@@ -102,7 +102,7 @@ class ExactnessRun
   # @return [Array(String, WorkingProcess)]
   def start
     worker = (@started += 1).to_s
-    env = { "SERVER_ADDRESS" => @double.url, "APPLICATION_NAME" => "exact", "TAGS" => "worker=#{worker}", "UPLOAD_INTERVAL" => "1",
+    env = { "SERVER_ADDRESS" => @fake_server.url, "APPLICATION_NAME" => "exact", "TAGS" => "worker=#{worker}", "UPLOAD_INTERVAL" => "1",
             "UPLOAD_TIMEOUT" => UPLOAD_TIMEOUT.to_s, "SHUTDOWN_TIMEOUT" => "60", "SPOOL_DIRECTORY" => @spool }.compact
     [worker, WorkingProcess.new(env.transform_keys { |name| "RPERF_PUSH_#{name}" })]
   end
@@ -121,7 +121,7 @@ class ExactnessRun
   end
 
   def suffer(fault, seconds)
-    @double.fault(**fault)
+    @fake_server.fault(**fault)
     @faults[fault] += 1
     @timeline << [Time.now, fault]
     sleep(seconds)
@@ -145,7 +145,7 @@ class ExactnessRun
   def flush = @processes.values.map { |process| process.run("RperfPush.flush(timeout: 2)") }
 
   def read_windows
-    seen = @double.received.group_by { |one| [one.labels.to_h.fetch("worker"), one.time_nanos] }
+    seen = @fake_server.received.group_by { |one| [one.labels.to_h.fetch("worker"), one.time_nanos] }
     @windows = seen.map { |(worker, time), sightings| Window.new(worker, time, sightings) }.sort_by(&:time_nanos)
   end
 end

@@ -24,12 +24,12 @@ class FaultStage
   # @yieldreturn [Hash] the settings that lead to it
   def self.scene(name, mends: true, &settings) = SCENES[name] = Scene.new(mends, settings)
 
-  PATIENCE = { upload_timeout: 2 }.freeze # where the answer never comes; on a busy machine the request takes its time to go out
+  SHORT_TIMEOUT = { upload_timeout: 2 }.freeze # where the answer never comes; on a busy machine the request takes its time to go out
   STATUSES = [400, 403, 404, 415, 422, 429, 500, 501, 503, 507, 520, 521, 524, 530].freeze # the others come about by themselves
 
   scene("nothing listens there", mends: false) { at("http://127.0.0.1:#{closed_port}") }
   scene("its name is not known", mends: false) { at("http://pyroscope.invalid:4040") }
-  scene("nobody takes the connection", mends: false) { at("http://127.0.0.1:#{full_backlog}", **PATIENCE) }
+  scene("nobody takes the connection", mends: false) { at("http://127.0.0.1:#{full_backlog}", **SHORT_TIMEOUT) }
 
   scene("no TLS is spoken there", mends: false) { at(tls(:plain)) }
   scene("the connection is reset in the TLS handshake", mends: false) { at(rude.url(scheme: "https")) }
@@ -40,14 +40,14 @@ class FaultStage
   scene("the certificate is not valid yet", mends: false) { at(tls(:future)) }
   scene("a client certificate is missing", mends: false) { at(tls(:mutual)) }
 
-  scene("it hangs before the answer") { answering(**PATIENCE) { |socket| hang(socket) } }
-  scene("it hangs in the status line") { answering(**PATIENCE) { |socket| socket.write("HTTP/1.1 2") && hang(socket) } }
+  scene("it hangs before the answer") { answering(**SHORT_TIMEOUT) { |socket| hang(socket) } }
+  scene("it hangs in the status line") { answering(**SHORT_TIMEOUT) { |socket| socket.write("HTTP/1.1 2") && hang(socket) } }
   scene("it hangs in the body of a 503") do # of which the head must come in time
     answering(upload_timeout: 3) { |socket| socket.write("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 9\r\n\r\nbusy") && hang(socket) }
   end
   scene("it hangs after the answer") { answering { |socket| socket.write(ScriptedServer::OK) && hang(socket) } }
   scene("it reads one byte a second", mends: false) { at(slow_reader.url, upload_timeout: 3) } # a third of it waits for a 100
-  scene("it writes one byte a second") { answering(**PATIENCE) { |socket| trickle(socket) } }
+  scene("it writes one byte a second") { answering(**SHORT_TIMEOUT) { |socket| trickle(socket) } }
   scene("the connection is closed without an answer") { answering { nil } }
   scene("the connection is reset without an answer") { answering { |socket| ScriptedServer.reset(socket) } }
   scene("half a status line comes") { answering { |socket| socket.write("HTTP/1.1 2") } }

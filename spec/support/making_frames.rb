@@ -45,8 +45,8 @@ class MakingFrames
   private
 
   def in_one_window
-    sealed = RperfPush.stats[:windows_sealed]
-    yield until RperfPush.stats[:windows_sealed] > sealed
+    closed = RperfPush.stats[:windows_closed]
+    yield until RperfPush.stats[:windows_closed] > closed
   end
 
   def state

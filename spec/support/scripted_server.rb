@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "backend_double/http_message"
+require_relative "fake_backend/http_message"
 
 # A server on loopback that does to each request what a test says, below HTTP if need be, and keeps what it was sent.
 #
@@ -10,7 +10,7 @@ require_relative "backend_double/http_message"
 #   server.answer                                                              # from now on takes everything
 class ScriptedServer
   OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-  Request = BackendDouble::HttpRequest
+  Request = FakeBackend::HttpRequest
 
   attr_reader :port
 

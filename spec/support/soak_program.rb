@@ -9,7 +9,7 @@ RSpec.shared_examples "a program that an ordinary rate does not harm" do |second
 
   it "ends well after #{seconds} s" do
     program = File.join(StressProgram::ROOT, "spec/stress/soak.rb")
-    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, program, seconds.to_s], env:, timeout: (seconds * 2) + StressProgram::PATIENCE_SECONDS)
+    out, err, status = run_program([RbConfig.ruby, "-I", RubyProgram::LIB, program, seconds.to_s], env:, timeout: (seconds * 2) + StressProgram::MAX_WAIT_SECONDS)
     expect(status).to be_success, "#{status.inspect}\n#{err.byteslice(0, 20_000)}"
     stats = JSON.parse(out.lines.last)["stats"]
     expect(stats).to include("engine" => "signal", "captures_faulted" => 0)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Profiles for Pyroscope carry a time drawn at random within their window. All the same it can be told whether windows follow
+# Profiles for Pyroscope carry a time chosen at random within their window. All the same it can be told whether windows follow
 # each other without a gap or an overlap: then there is a first begin for which each time lies within its own window. A window that comes
 # in parts, as no safepoint ended it, is several profiles of one duration, to the nanosecond.
 module WindowsInARow

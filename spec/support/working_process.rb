@@ -9,7 +9,7 @@ require_relative "helpers/ruby_program"
 # An application in a process of its own that works all the time and does between two requests what it is told: so its
 # profiler can be watched from outside while the backend misbehaves.
 #
-#   app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => double.url)
+#   app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => fake_server.url)
 #   app.run("RperfPush.flush(timeout: 1)")   # => false
 #   app.stats["payloads_delivered"]
 #   app.slowest_request                      # seconds, since the last time it was asked

@@ -44,7 +44,7 @@ RSpec.describe "Conservation of time" do
         worker("allocate") { allocate },
         worker("short-lived") { short_lived; sleep 0.1 }
       ]
-      sleep 0.1 until RperfPush.stats[:windows_sealed] > 22
+      sleep 0.1 until RperfPush.stats[:windows_closed] > 22
       $done = true
       workers.each(&:join)
     end
@@ -127,7 +127,7 @@ RSpec.describe "Conservation of time" do
     program = ProfiledProgram.run(<<~RUBY, folder: tmpdir, upload_interval: 0.1, arguments: ["-I", StressProgram::TESTING_LIB], env: { "RPERF_PUSH_TESTING_HZ" => "5000" })
       methods = Array.new(2_000) { |i| eval("def m\#{i} = \#{i} + 1"); :"m\#{i}" }
       Truth.profile do
-        methods.each { |name| send(name) } until RperfPush.stats[:windows_sealed] > 60
+        methods.each { |name| send(name) } until RperfPush.stats[:windows_closed] > 60
       end
     RUBY
     over = program.windows.count do |window|

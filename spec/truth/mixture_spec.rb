@@ -2,9 +2,9 @@
 
 require_relative "../support/profiled_program"
 
-# Threads do all that an application does, in random order: what is alone in a test has no neighbour to take time from. Each act has
+# Threads do all that an application does, in random order: what is alone in a test has no neighbour to take time from. Each task has
 # a method of its own, and is held against the clocks of its thread.
-RSpec.describe "A mixture of acts", :measures do
+RSpec.describe "A mixture of tasks", :measures do
   program_text = <<~'RUBY'
     require "digest"
     require "monitor"
@@ -36,14 +36,14 @@ RSpec.describe "A mixture of acts", :measures do
     def talk = MONITOR.synchronize { 10.times { LEFT.write("ping"); RIGHT.readpartial(4) } }
     def select_nothing = IO.select([RIGHT], nil, nil, 0.003)
 
-    ACTS = %i[compute sort replace deflate digest allocate rescue_errors switch_fibers lock nap sleep_long read_file wait_for_answer talk
+    TASKS = %i[compute sort replace deflate digest allocate rescue_errors switch_fibers lock nap sleep_long read_file wait_for_answer talk
               select_nothing].freeze
 
-    def spend(act, sums)
+    def spend(task, sums)
       cpu, wall = Truth.thread_cpu, Truth.wall
-      send(act)
-      sums["cpu #{act}"] += Truth.thread_cpu - cpu
-      sums["wall #{act}"] += Truth.wall - wall
+      send(task)
+      sums["cpu #{task}"] += Truth.thread_cpu - cpu
+      sums["wall #{task}"] += Truth.wall - wall
     end
 
     Truth.profile do
@@ -52,7 +52,7 @@ RSpec.describe "A mixture of acts", :measures do
       accounts = Array.new(4) do |i|
         Thread.new do
           random, sums = Random.new(i), Hash.new(0)
-          spend(ACTS.sample(random: random), sums) while Truth.wall < stop
+          spend(TASKS.sample(random: random), sums) while Truth.wall < stop
           sums
         end
       end
@@ -61,15 +61,15 @@ RSpec.describe "A mixture of acts", :measures do
       server.join
     end
   RUBY
-  acts = program_text[/ACTS = %i\[(.*?)\]/m, 1].split
+  tasks = program_text[/TASKS = %i\[(.*?)\]/m, 1].split
 
   with_each_engine(program_text, frequency: 250) do
     %w[cpu wall].each do |value|
-      acts.each do |act|
-        it "shows the #{value} time of #{act}" do
-          seen = program.public_send(value) { |sample| sample.in?("Object##{act}") }
-          expect(seen).to be_within((truth["#{value} #{act}"] * 0.05) + sampling_error(truth["#{value} #{act}"], frequency: 250))
-            .of(truth["#{value} #{act}"]), "#{act}: #{seen / 1_000_000} ms of #{truth["#{value} #{act}"] / 1_000_000}"
+      tasks.each do |task|
+        it "shows the #{value} time of #{task}" do
+          seen = program.public_send(value) { |sample| sample.in?("Object##{task}") }
+          expect(seen).to be_within((truth["#{value} #{task}"] * 0.05) + sampling_error(truth["#{value} #{task}"], frequency: 250))
+            .of(truth["#{value} #{task}"]), "#{task}: #{seen / 1_000_000} ms of #{truth["#{value} #{task}"] / 1_000_000}"
         end
       end
     end

@@ -34,7 +34,7 @@ RSpec.describe "Off the GVL", :measures do
 
   with_each_engine(program_text, frequency: 499) do
     it "counts the CPU time of zlib, at zlib" do
-      few_ticks = 30_000_000 # what it does with the GVL is drawn, beside what computes in the same window
+      few_ticks = 30_000_000 # what it does with the GVL is sampled, beside what computes in the same window
       expect(program.cpu { |sample| sample.in?("Object#deflate") }).to be_within((truth["deflate"] * 0.05) + few_ticks).of(truth["deflate"])
       off_gvl = program.cpu { |sample| sample.leaf == "Zlib.deflate" && sample.state == :blocked }
       expect(off_gvl).to be > truth["deflate"] * 0.8

@@ -6,7 +6,7 @@ module RperfPush
   # What {RperfPush.trace} returns, made of a tree.
   module CallData
     DEEPEST = 512 # frames of a sample, as of sampled ones
-    TIMES = %i[wait blocked waiting gc].freeze # besides own time
+    TIMES = %i[wait blocked waiting gc].freeze # besides self time
 
     module_function
 
@@ -18,7 +18,7 @@ module RperfPush
         unique_frames: tree.methods.size, unique_stacks: tree.nodes.size, **samples(tree, modes), label_sets: [{}], tree: }
     end
 
-    # A stack for each node: its own time, and how often it was called.
+    # A stack for each node: its self time, and how often it was called.
     def samples(tree, modes)
       nodes = tree.nodes.select { |node| (node.calls + node.self + node.wait).positive? }
       own = OWN.fetch(modes.first)

@@ -46,7 +46,7 @@ module RperfPush
     attr_reader :modes
 
     def initialize(mode: :wall, c_methods: true, blocks: false, max_nodes: MAX_NODES, only: nil, except: nil)
-      @modes = Array(mode).map { |one| Terms::ALIASES.fetch(one, one) }
+      @modes = Array(mode).map { |one| StartOptions::ALIASES.fetch(one, one) }
       raise ArgumentError, "mode must be :wall, :cpu, :alloc or several, got #{mode.inspect}" unless @modes.any? && (@modes - MODES).empty?
       unless max_nodes.is_a?(Integer) && NODES.cover?(max_nodes)
         raise ArgumentError, "max_nodes must be an Integer from 1 to #{NODES.max}, got #{max_nodes.inspect}"
@@ -62,13 +62,13 @@ module RperfPush
     def costs = CallCosts.of(*@arguments.drop(1))
 
     # @param outside [Boolean] it is for a peer of the control socket: the calls of this thread do not count
-    # @param looks_on [Boolean] who looks on while it runs: {#update}
+    # @param follows [Boolean] who looks on while it runs: {#update}
     # @return [void]
-    def start(outside: false, looks_on: false)
+    def start(outside: false, follows: false)
       @costs = costs
       @native = Native.calls_new(*@arguments)
       Native.calls_by(@native, Thread.current) if outside
-      @updates = CallUpdates.new(@native, @filter, @costs) if looks_on
+      @updates = CallUpdates.new(@native, @filter, @costs) if follows
       raise "calls are traced already" unless resume
     end
 

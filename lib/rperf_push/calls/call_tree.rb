@@ -260,11 +260,11 @@ module RperfPush
     # @return [Array<String>] which limits were met, and what that means
     def losses
       found = LOSSES.filter_map { |fact, text| text unless [nil, false, 0].include?(@facts[fact]) }
-      untold_objects.positive? ? [*found, "Of #{untold_objects} objects neither class nor line is known"] : found
+      unattributed_objects.positive? ? [*found, "Of #{unattributed_objects} objects neither class nor line is known"] : found
     end
 
     # @return [Integer] objects that are in no `allocated`: those of other Ractors, and those past a limit
-    def untold_objects = allocations? ? nodes.sum { |node| node.allocations - node.allocated.sum(&:objects) } : 0
+    def unattributed_objects = allocations? ? nodes.sum { |node| node.allocations - node.allocated.sum(&:objects) } : 0
 
     # @return [Array<MethodInfo>] with that label, or with a label that matches
     def find(label) = methods.select { |method| label.is_a?(Regexp) ? method.label.match?(label) : method.label == label }

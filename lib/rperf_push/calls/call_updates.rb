@@ -16,7 +16,7 @@ module RperfPush
       @filter = filter
       @firsts = {}
       @known = 0
-      Native.calls_look_on(native, costs)
+      Native.calls_follow(native, costs)
     end
 
     # @return [Array(String, Boolean)] JSON, of which docs/control.md has the members, and whether there is more that is new

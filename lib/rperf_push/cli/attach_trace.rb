@@ -12,25 +12,25 @@ module RperfPush
     # rperf-push attach --trace: every call of a running process.
     class AttachTrace
       TURN = 0.1 # seconds, between two looks at the clock
-      BEGIN_PATIENCE = 30 # seconds: until the process comes to a safepoint
-      RESULT_PATIENCE = 30 # seconds: until the tree has come
+      BEGIN_WAIT = 30 # seconds: until the process comes to a safepoint
+      RESULT_WAIT = 30 # seconds: until the tree has come
 
       def initialize(options)
         @options = options
-        raise Mistake, "attach: --format needs -o PATH with --trace" if options[:format] && !options[:output]
+        raise Error, "attach: --format needs -o PATH with --trace" if options[:format] && !options[:output]
 
         mode = options[:mode] || "wall"
         @modes = CallTrace.new(mode: CallTrace.modes_in(mode)).modes
         @request = { **TraceRequest.of("attach", options), mode: }
       rescue ArgumentError => e
-        raise Mistake, "attach: --trace: #{e.message}"
+        raise Error, "attach: --trace: #{e.message}"
       end
 
       # @return [Integer] the exit status
       def run(arguments, seconds)
         @client = client = Processes.named("attach", arguments)
         output = @options[:output]
-        Writable.check("attach", output) if output
+        OutputFile.check("attach", output) if output
         tree = Processes.told("attach") { client.connect("trace", **@request) { |stream| take(stream, seconds) } }
         if output then write(output, tree)
         else Printer.out tree.report(@options[:report] || :flat, limit: @options[:limit])
@@ -51,10 +51,10 @@ module RperfPush
       # @return [CallTree]
       def take(stream, seconds)
         before = trap("INT") { @interrupted = true }
-        document(stream, BEGIN_PATIENCE, "the process came to no safepoint within #{BEGIN_PATIENCE} s: see rperf-push stacks")
+        document(stream, BEGIN_WAIT, "the process came to no safepoint within #{BEGIN_WAIT} s: see rperf-push stacks")
         with_keys { trace_for(seconds) }
         stream.finish
-        tree = document(stream, RESULT_PATIENCE, "the process gave no tree within #{RESULT_PATIENCE} s")
+        tree = document(stream, RESULT_WAIT, "the process gave no tree within #{RESULT_WAIT} s")
         tree_of(tree)
       ensure
         trap("INT", before || "DEFAULT")
@@ -96,8 +96,8 @@ module RperfPush
         $stdin.raw(intr: true, &)
       end
 
-      def document(stream, patience, otherwise)
-        deadline = clock + patience
+      def document(stream, max_wait, otherwise)
+        deadline = clock + max_wait
         loop do
           kind, message = stream.read(timeout: TURN)
           return message if kind == :document

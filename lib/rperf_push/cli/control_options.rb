@@ -76,7 +76,7 @@ module RperfPush
         seconds = Float(text, exception: false)
         return seconds if seconds && INTERVALS.cover?(seconds)
 
-        raise Mistake, "#{command}: interval must be from #{INTERVALS.min} to #{INTERVALS.max} seconds, got #{text}"
+        raise Error, "#{command}: interval must be from #{INTERVALS.min} to #{INTERVALS.max} seconds, got #{text}"
       end
     end
   end

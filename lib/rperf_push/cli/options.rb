@@ -100,7 +100,7 @@ module RperfPush
         COUNTS.each do |key|
           next if values[key].nil? || COUNTED.cover?(values[key])
 
-          raise Mistake, "#{command}: #{key} must be from #{COUNTED.min} to #{COUNTED.max}, got #{values[key]}"
+          raise Error, "#{command}: #{key} must be from #{COUNTED.min} to #{COUNTED.max}, got #{values[key]}"
         end
         values
       end

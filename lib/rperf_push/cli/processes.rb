@@ -2,7 +2,7 @@
 
 require "rperf_push"
 require_relative "../remote/control_client"
-require_relative "mistakes"
+require_relative "errors"
 
 module RperfPush
   module CLI
@@ -13,9 +13,9 @@ module RperfPush
       # @return [ControlClient] of the process that the command names
       def named(command, arguments)
         pid, *rest = arguments
-        raise Mistake, "#{command} needs the pid of a process; rperf-push ps lists them" if pid.nil?
-        raise Mistake, "#{command}: #{pid.inspect} is no pid" unless pid.match?(/\A[1-9]\d*\z/)
-        raise Mistake, "#{command} takes one pid, got #{rest.first.inspect} as well" if rest.any?
+        raise Error, "#{command} needs the pid of a process; rperf-push ps lists them" if pid.nil?
+        raise Error, "#{command}: #{pid.inspect} is no pid" unless pid.match?(/\A[1-9]\d*\z/)
+        raise Error, "#{command} takes one pid, got #{rest.first.inspect} as well" if rest.any?
 
         told(command) { ControlClient.of(pid.to_i) }
       end
@@ -24,9 +24,9 @@ module RperfPush
       def told(command)
         yield
       rescue ControlClient::Refused, FormatError => e
-        raise Mistake, "#{command}: #{e.message}"
+        raise Error, "#{command}: #{e.message}"
       rescue SystemCallError => e
-        raise Mistake, "#{command}: #{CLI.reason(e)}"
+        raise Error, "#{command}: #{CLI.reason(e)}"
       end
 
       # @return [Array<Hash>] what each says of itself; one that is gone says nothing

@@ -9,7 +9,7 @@ module RperfPush
     # A pprof file and the checks that it needs before an upload: some servers crash on a profile that is empty or has no
     # period_type.
     class ProfileFile
-      class Unfit < Mistake; end
+      class Unfit < Error; end
 
       GZIP = "\x1F\x8B".b
       # Each field that is read becomes an object: so many bytes a field are believed, on the average.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push"
-require_relative "mistakes"
+require_relative "errors"
 
 module RperfPush
   module CLI
@@ -24,7 +24,7 @@ module RperfPush
 
         profiles.each_with_object(Merge.new) { |(file, data), merge| merge.add(data, process: process_of(file)) }.data
       rescue FormatError, ArgumentError => e
-        raise Mistake, "#{name}: #{e.message}"
+        raise Error, "#{name}: #{e.message}"
       ensure
         GC.enable
       end
@@ -37,7 +37,7 @@ module RperfPush
 
       def in_folder(name, path)
         files = Dir.glob(NAMES, base: path).sort.map { |file| File.join(path, file) }
-        files.empty? ? raise(Mistake, "#{name}: #{path}: no profiles in this folder") : files
+        files.empty? ? raise(Error, "#{name}: #{path}: no profiles in this folder") : files
       end
 
       # Prevents a command from overwriting one of its inputs.
@@ -45,14 +45,14 @@ module RperfPush
         return Printer.as_it_is(text) unless output
 
         if files(name, inputs).any? { |input| File.exist?(input) && File.exist?(output) && File.identical?(input, output) }
-          raise Mistake, "#{name}: #{output} is one of the inputs"
+          raise Error, "#{name}: #{output} is one of the inputs"
         end
 
         AtomicFile.write(output, text)
       rescue Errno::EPIPE
         raise
       rescue SystemCallError => e
-        raise Mistake, "#{name}: #{output}: #{CLI.reason(e)}"
+        raise Error, "#{name}: #{output}: #{CLI.reason(e)}"
       end
       private_class_method :in_folder, :process_of
     end

@@ -5,7 +5,7 @@ require "rperf_push"
 require_relative "../sessions/session_folder"
 require_relative "../injection"
 require_relative "command"
-require_relative "mistakes"
+require_relative "errors"
 require_relative "session_options"
 
 module RperfPush
@@ -38,7 +38,7 @@ module RperfPush
         status = Command.wait(pid)
         result(folder, pid, status, now - began, used_since(times))
       rescue FormatError, ArgumentError => e
-        raise Mistake, "#{@name}: #{e.message}"
+        raise Error, "#{@name}: #{e.message}"
       ensure
         folder&.remove
       end
@@ -62,7 +62,7 @@ module RperfPush
       def folder_of_session
         SessionFolder.create
       rescue SystemCallError => e
-        raise Mistake, "#{@name}: the session's folder #{e.message[/ - (.*)/, 1]}: #{CLI.reason(e)}"
+        raise Error, "#{@name}: the session's folder #{e.message[/ - (.*)/, 1]}: #{CLI.reason(e)}"
       end
 
       def result(folder, pid, status, real_ns, used_ns)
@@ -80,7 +80,7 @@ module RperfPush
       # @param signal [String] "false" or a number, as in rperf
       def engine_of(signal)
         return "safepoint" if signal == "false"
-        raise Mistake, "#{@name}: signal must be false or a number, got #{signal}" unless signal.match?(/\A\d+\z/)
+        raise Error, "#{@name}: signal must be false or a number, got #{signal}" unless signal.match?(/\A\d+\z/)
 
         Printer.err "rperf-push: the signal is SIGURG, whatever number is asked for" if signal.to_i != Signal.list["URG"]
         "signal"

@@ -37,7 +37,7 @@ module RperfPush
           GC pressure        report --by-label %GC. Much mark: many live objects. Much sweep: many short-lived objects:
                              record -m alloc names who creates them, -m heap what stays. stat counts collections.
           Slow with threads  stat: see the row GVL wait. Then report --collapsed --synthetic-frames.
-          Flat time is a function's own time; cumulative time includes the functions that it calls.
+          Flat time is a function's self time; cumulative time includes the functions that it calls.
         TEXT
         "EXIT STATUS" => <<~TEXT,
           record, stat and exec return the command's status; 128 + N if signal N killed it; 126 if it cannot run,
@@ -105,7 +105,7 @@ module RperfPush
         case shell
         when "bash" then bash
         when "zsh" then format(ZSH, bash: bash.chomp)
-        else raise Mistake, "help completion: bash or zsh, got #{shell.inspect}"
+        else raise Error, "help completion: bash or zsh, got #{shell.inspect}"
         end
       end
 

@@ -58,19 +58,19 @@ module RperfPush
 
       # The settings of the last `configure` in the file.
       def from_file(path)
-        raise Mistake, "#{path}: no such file" unless File.file?(path)
+        raise Error, "#{path}: no such file" unless File.file?(path)
 
         @texts, given = configuration_in(path).over(Environment.new(ENV).texts).reverse
         given
       rescue ScriptError, StandardError => e
-        raise e if e.is_a?(Mistake)
+        raise e if e.is_a?(Error)
 
-        raise Mistake, "#{path} could not be loaded: #{e.message.lines.first.to_s.chomp} (#{e.class})"
+        raise Error, "#{path} could not be loaded: #{e.message.lines.first.to_s.chomp} (#{e.class})"
       end
 
       def configuration_in(path)
         load_rails_for(path)
-        Captured.from { load(File.expand_path(path)) } or raise Mistake, "#{path} does not call RperfPush.configure"
+        Captured.from { load(File.expand_path(path)) } or raise Error, "#{path} does not call RperfPush.configure"
       end
 
       # An initializer of a Rails application finds the application defined, but not booted.

@@ -8,7 +8,7 @@ module RperfPush
                  **States::ALL.to_h { |state| [state, state.title] } }.freeze
       ALWAYS = [nil].freeze # rows that are there also when they are nothing
       CLASSES = 5
-      UNKNOWN = "[unknown]" # the leaf of objects of which nothing was drawn
+      UNKNOWN = "[unknown]" # the leaf of objects of which nothing was sampled
       LEAST_SHARE = 1 # percent of the objects, of a class
       NOTHING_NS = 50_000 # what would read 0.0 ms
 
@@ -75,7 +75,7 @@ module RperfPush
         [counter("Ruby", number(objects), "objects alive at the last GC (#{number(bytes / 1024)} KB)"), *classes(:inuse_objects)]
       end
 
-      # The classes with the most objects, by draws.
+      # The classes with the most objects, by samples.
       def classes(value)
         sums = by_class(value)
         all = sums.values.sum

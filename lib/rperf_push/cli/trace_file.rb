@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../base/atomic_file"
-require_relative "mistakes"
-require_relative "record"
+require_relative "errors"
+require_relative "output_file"
 
 module RperfPush
   module CLI
@@ -14,11 +14,11 @@ module RperfPush
 
       def write(command, path, data, report: nil, limit: nil, format: nil)
         report ||= ENDINGS.find { |ending, _| path.match?(ending) }&.last
-        return Writable.save(command, path, data, format) unless report
+        return OutputFile.save(command, path, data, format) unless report
 
         AtomicFile.write(path, Printable.text(data[:tree].report(report, limit:)))
       rescue SystemCallError => e
-        raise Mistake, "#{command}: #{path}: #{CLI.reason(e)}; the report is lost"
+        raise Error, "#{command}: #{path}: #{CLI.reason(e)}; the report is lost"
       end
     end
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../remote/control_client"
-require_relative "mistakes"
+require_relative "errors"
 
 module RperfPush
   module CLI
@@ -17,17 +17,17 @@ module RperfPush
       def of(command, options)
         check(command, [*options[:only], *options[:except]])
         max_nodes = options[:max_nodes]
-        raise Mistake, "#{command}: max-nodes must be from 1 to #{NODES.max}, got #{max_nodes}" unless NODES.cover?(max_nodes)
+        raise Error, "#{command}: max-nodes must be from 1 to #{NODES.max}, got #{max_nodes}" unless NODES.cover?(max_nodes)
 
         { max_nodes:, c_methods: options[:c_methods] ? 1 : 0, blocks: options[:blocks] ? 1 : 0,
           only: options[:only], except: options[:except] }
       end
 
       def check(command, patterns)
-        raise Mistake, "#{command}: --trace takes #{PATTERNS} patterns of methods at the most" if patterns.size > PATTERNS
+        raise Error, "#{command}: --trace takes #{PATTERNS} patterns of methods at the most" if patterns.size > PATTERNS
 
         wrong = patterns.find { |one| one.empty? || ControlClient.given("", one).first.bytesize > PATTERN_BYTES }
-        raise Mistake, "#{command}: a pattern of methods is empty, or too long: #{wrong[0, 40]}" if wrong
+        raise Error, "#{command}: a pattern of methods is empty, or too long: #{wrong[0, 40]}" if wrong
       end
 
       # Options that mean nothing without --trace.
@@ -35,7 +35,7 @@ module RperfPush
       # @param keys [Array<Symbol>]
       def refuse_stray(command, options, keys)
         stray = Options::TABLE[command].find { |one| keys.include?(one.key) && options[one.key] != one.default }
-        raise Mistake, "#{command}: --#{stray.long} needs --trace" if stray
+        raise Error, "#{command}: --#{stray.long} needs --trace" if stray
       end
     end
   end

@@ -16,14 +16,14 @@ module RperfPush
       # @param group [Integer] of its values, as of {ProfileGroups}; 0: process_cpu
       # @param over [Hash{String => Object}] options that override the settings
       # @return [Hash] as Native.deliver returns it
-      # @raise [Mistake] if the settings are wrong
+      # @raise [Error] if the settings are wrong
       def deliver(bytes, time_ns:, duration_ns:, samples:, group: 0, **over)
         given, texts = inputs(over)
         checked(Native.deliver(given, texts, bytes, time_ns, duration_ns, samples, group))
       end
 
       # @return [Boolean] whether the server keeps values of one group in a profile
-      # @raise [Mistake] if the settings are wrong
+      # @raise [Error] if the settings are wrong
       def one_group? = checked(Native.one_group?(*inputs({})))
 
       # @return [String] gzip-compressed pprof
@@ -39,7 +39,7 @@ module RperfPush
       end
 
       def checked(result)
-        raise Mistake, result.join("\n") if result.is_a?(Array)
+        raise Error, result.join("\n") if result.is_a?(Array)
 
         result
       end

@@ -39,7 +39,7 @@ module RperfPush
       own.sort_by { |one| [-(one.target_share - one.base_share).abs, one.label] }
     end
 
-    # @return [String] both totals, then flat and cumulative, most changed first, and what chance explains last
+    # @return [String] both totals, then self and total (named as in rperf), most changed first, and what chance explains last
     def text(limit:)
       tables = { "Flat" => %i[base target self_ns], "Cumulative" => %i[base_total target_total total_ns] }.map do |title, keys|
         [title, changes(*keys).first(limit)]

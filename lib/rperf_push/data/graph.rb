@@ -4,7 +4,7 @@ require_relative "../base/printable"
 require_relative "values"
 
 module RperfPush
-  # Sums the samples of a data Hash by function: own time, total time, lines, callers and callees.
+  # Sums the samples of a data Hash by function: self time, total time, lines, callers and callees.
   class Graph
     Function = Struct.new(:index, :path, :label, :self_ns, :total_ns) do
       def to_s = Printable.line(path.empty? ? label : "#{label} (#{path})")

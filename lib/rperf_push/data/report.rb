@@ -18,7 +18,7 @@ module RperfPush
       @graph = Graph.new(data, value:, detailed: true)
     end
 
-    # stackprof's Hash: frames by id, each with :name, :file, :line, :samples (own), :total_samples, :lines and :edges.
+    # stackprof's Hash: frames by id, each with :name, :file, :line, :samples (self), :total_samples, :lines and :edges.
     #
     # @return [Hash]
     def data
@@ -28,7 +28,7 @@ module RperfPush
 
     # @return [String]
     def text(limit: nil)
-      rows = by_own.first(limit || @graph.functions.size)
+      rows = by_self.first(limit || @graph.functions.size)
       width = [rows.map { |one| amount(one.total_ns).size }.max || 0, 10].max
       heading = format("%#{width}s    (pct)  %#{width}s    (pct)     FRAME\n", "TOTAL", "SAMPLES")
       heading + rows.map { |one| row(one, width) }.join
@@ -80,7 +80,7 @@ module RperfPush
 
     def amount(number) = Text.quantity(number, @profile, @value)
 
-    def by_own = @graph.functions.sort_by { |function| [-function.self_ns, -function.total_ns, function.label] }
+    def by_self = @graph.functions.sort_by { |function| [-function.self_ns, -function.total_ns, function.label] }
 
     def row(function, width)
       "#{spent(function.total_ns, width)}  #{spent(function.self_ns, width)}     #{Printable.line(function.label)}\n"

@@ -25,7 +25,7 @@ module RperfPush
     end
 
     # @param name [Symbol, nil] one of {names}; nil means the weight
-    # @return [Array<Integer>, nil] for each sample the sum of its draws' squared weights; nil: it is not known
+    # @return [Array<Integer>, nil] for each row the sum of the squared weights in it; nil: it is not known
     def squares(data, name = nil) = precision_column(data, squares_name(data, name))
 
     # @return [Array<Integer>, nil] for each sample one of {precision}

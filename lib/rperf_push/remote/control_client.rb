@@ -59,7 +59,7 @@ module RperfPush
     def ask(verb, max_bytes: ControlStream::MESSAGE_MAX, **arguments)
       connect(verb, max_bytes:, **arguments) do |stream, peer|
         kind, document = stream.read
-        raise Refused, "the process gave no answer within #{ControlStream::PATIENCE} s" unless kind == :document
+        raise Refused, "the process gave no answer within #{ControlStream::MAX_WAIT} s" unless kind == :document
 
         ControlShape.check(verb, document)
         raise Refused, "#{path}: says that it is another process" unless peer.answers_for?(document["pid"])

@@ -8,7 +8,7 @@ module RperfPush
   # A connection to a control socket: to a process of the user whom the folder belongs to, which is the one that the socket is named after.
   # The kernel says who is at the other end, so no byte is read from any other.
   class ControlPeer
-    PATIENCE = 10 # seconds, until a process that has many peers takes one more
+    MAX_WAIT = 10 # seconds, until a process that has many peers takes one more
     PAUSE = 0.02
     CREDENTIALS = Socket.const_defined?(:SO_PEERCRED) # pid, uid, gid: of Linux
 
@@ -45,11 +45,11 @@ module RperfPush
 
     # Without waiting for one that takes no peer.
     def connect
-      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + MAX_WAIT
       begin
         @socket.connect_nonblock(Socket.sockaddr_un(@path))
       rescue Errno::EAGAIN
-        refuse("takes no peer within #{PATIENCE} s") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+        refuse("takes no peer within #{MAX_WAIT} s") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
         sleep PAUSE
         retry
       end

@@ -12,8 +12,8 @@ module RperfPush
     FINISH = "Z"
     MESSAGE_MAX = 16 * 1024 * 1024 # as much as a process keeps for a peer
     REASON_MAX = 1000
-    PATIENCE = 10 # seconds, for an answer: a look takes one at the most
-    MESSAGE_PATIENCE = 30 # seconds, for a message that has begun
+    MAX_WAIT = 10 # seconds, for an answer: an inspection takes one at the most
+    MESSAGE_WAIT = 30 # seconds, for a message that has begun
     STRANGE = "that is no control socket of rperf-push"
 
     # @param socket [IO]
@@ -42,13 +42,13 @@ module RperfPush
     # @param timeout [Numeric, nil] seconds to wait for the whole message; nil: until one begins
     # @return [Array(Symbol, Object), nil] :nothing when it has not come; nil at the end
     # @raise [ControlRefusal]
-    def read(timeout: PATIENCE)
+    def read(timeout: MAX_WAIT)
       till = clock + timeout if timeout
       until (message = take)
         return [:nothing, nil] unless @socket.wait_readable(seconds_until([till, @whole_by].compact.min)) || too_slow?
 
         @buffer << @socket.readpartial(1 << 16)
-        @whole_by ||= clock + MESSAGE_PATIENCE
+        @whole_by ||= clock + MESSAGE_WAIT
       end
       understood(*message)
     rescue EOFError
@@ -61,7 +61,7 @@ module RperfPush
     def seconds_until(deadline) = deadline && [deadline - clock, 0].max
 
     def too_slow?
-      raise ControlRefusal, "a message did not come within #{MESSAGE_PATIENCE} s" if @whole_by && clock >= @whole_by
+      raise ControlRefusal, "a message did not come within #{MESSAGE_WAIT} s" if @whole_by && clock >= @whole_by
     end
 
     # @return [Array(String, String), nil] the kind and the content of the next message, when it is whole
@@ -75,7 +75,7 @@ module RperfPush
 
       @buffer.slice!(0, 5)
       content = @buffer.slice!(0, length)
-      @whole_by = @buffer.empty? ? nil : clock + MESSAGE_PATIENCE
+      @whole_by = @buffer.empty? ? nil : clock + MESSAGE_WAIT
       [kind, content]
     end
 

@@ -3,11 +3,11 @@
 module RperfPush
   # Whether a page is open. Each says so again and again, and that it goes; one that a browser ends without a word falls silent.
   class LiveAudience
-    SILENCE = 90 # seconds: a browser lets a hidden page speak once a minute
+    MAX_GAP = 90 # seconds: a browser lets a hidden page speak once a minute
     OTHERS = 5 # seconds, until another page would have spoken
 
     # @return [void]
-    def here = stay(SILENCE)
+    def here = stay(MAX_GAP)
     # @return [void]
     def gone = stay(OTHERS)
     # @return [Boolean]

@@ -8,7 +8,7 @@ module RperfPush
   # process tells each one once. A window stands for itself. The thread that traces is not shown: it is none of the program's.
   class LiveCalls
     MOST_SAMPLES = 10_000 # of a window, so that an answer to a page is not too long
-    VALUES = [:elapsed, :calls, *CallData::TIMES].freeze # besides own time, which is `wall`, as in the data of a trace
+    VALUES = [:elapsed, :calls, *CallData::TIMES].freeze # besides self time, which is `wall`, as in the data of a trace
     UNITS = { **CallData.units([:wall]), elapsed: Values::NANOSECONDS }.freeze
     COLUMNS = [:node, :calls, :self, :wait, *CallTree::STATES].freeze # of a change
     # Labels of a sample that counts nothing, whatever it has: its thread, of that name, is there, in that state.

@@ -18,7 +18,7 @@ module RperfPush
     ANSWER_BYTES = 4 * 1024 * 1024 # about: the rest is for the next answer
     GZIP = "\x1F\x8B".b.freeze
     NAMES_AGE = 5 # seconds: a look for the names of threads costs a process some microseconds a thread
-    PATIENCE = 1 # second, until an answer without windows: a page hears that often that all go on
+    MAX_WAIT = 1 # second, until an answer without windows: a page hears that often that all go on
 
     # A window as it came from the process: pprof.
     Window = Struct.new(:number, :pid, :at_ms, :bytes)
@@ -64,7 +64,7 @@ module RperfPush
     def answer(since)
       @audience.here
       @lock.synchronize do
-        @news.wait(PATIENCE) if @windows.empty? || @windows.last.number < since
+        @news.wait(MAX_WAIT) if @windows.empty? || @windows.last.number < since
         windows = within(@windows.drop_while { |window| window.number < since })
         [message(ControlStream::DOCUMENT, JSON.generate(head(since, windows))),
          *windows.map { |window| message(ControlStream::PROFILE, window.bytes) }].join

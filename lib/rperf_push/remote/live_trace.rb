@@ -8,7 +8,7 @@ module RperfPush
   class LiveTrace
     TURN = 0.2 # seconds, between two looks at who looks
     REST = 1 # second, in which a process ends its tracing before it is asked again
-    PATIENCE = 30 # seconds, if it comes to no safepoint until then
+    MAX_WAIT = 30 # seconds, if it comes to no safepoint until then
 
     # @param request [Hash] arguments of the verb trace
     # @param audience [LiveAudience]
@@ -40,7 +40,7 @@ module RperfPush
         follow(stream, LiveCalls.new) { |window| (begun = true) && yield(window) }
       end
     rescue ControlClient::Refused
-      raise if begun || @given_up.nil? || now > @given_up + PATIENCE
+      raise if begun || @given_up.nil? || now > @given_up + MAX_WAIT
 
       sleep REST
       retry

@@ -17,11 +17,11 @@ module RperfPush
         offer = Injection::Offer.found
         return offer.withdraw if Native.abandoned?(offer.folder)
 
-        pid, *terms = offer.terms.split
+        pid, *options = offer.options.split
         descendants = new(pid: Integer(pid), folder: offer.folder, offer:)
         return descendants.remove if descendants.own?
 
-        OnDemand.carry_on(offer.folder, **in_ruby(*terms))
+        OnDemand.carry_on(offer.folder, **in_ruby(*options))
         Inheritance.adopt(descendants)
       end
 
@@ -46,12 +46,12 @@ module RperfPush
     end
 
     # @raise [SystemCallError] there is no folder
-    def open(terms)
+    def open(options)
       folder = SessionFolder.planned
       @folder = folder.path
       folder.make
       Native.pass_on(@folder)
-      @offer = Injection::Offer.of(@folder, "#{@pid} #{Descendants.in_text(**terms)}")
+      @offer = Injection::Offer.of(@folder, "#{@pid} #{Descendants.in_text(**options)}")
       @offer.make
     end
 

@@ -28,12 +28,12 @@ module RperfPush
       # Of a session that has begun. If this does not come to its end, nothing of it is left.
       #
       # @param kind [Object] one of {KINDS}
-      # @param terms [Hash] with which the session was begun
+      # @param options [Hash] with which the session was begun
       # @return [Object] the block's value; true without one
-      def begin(kind, terms)
+      def begin(kind, options)
         leave
         inheritance = adopt(kind == true ? descendants : new) if kind
-        inheritance&.open(terms)
+        inheritance&.open(options)
         value = block_given? ? yield : true
         inheritance&.withdraw if block_given?
         whole = true

@@ -2,7 +2,7 @@
 
 require_relative "first_session"
 require_relative "inheritance"
-require_relative "terms"
+require_relative "start_options"
 require_relative "../base/usage"
 require_relative "../verbose"
 
@@ -28,41 +28,41 @@ module RperfPush
     end
 
     def start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:, inherit:, &block)
-      terms = { frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels: }
-      arguments = [OWN, *Terms.checked(**terms), nil, Terms.inherited?(inherit)]
+      options = { frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels: }
+      arguments = [OWN, *StartOptions.checked(**options), nil, StartOptions.inherited?(inherit)]
       FirstSession.begins
       usage = Usage.new
       # The block runs in there, so that nothing can come between the start and what makes sure of the end.
       if block
-        return Inheritance.ending { finish(Native.start(*arguments) { Inheritance.begin(inherit, terms, &block) }, outcome, usage.data) }
+        return Inheritance.ending { finish(Native.start(*arguments) { Inheritance.begin(inherit, options, &block) }, outcome, usage.data) }
       end
 
-      Inheritance.ending { start_for_later(arguments, inherit, terms) }
+      Inheritance.ending { start_for_later(arguments, inherit, options) }
       @outcome = outcome
       @usage = usage
       Viewer.instance&.follow if defined?(Viewer)
       true
     end
 
-    def start_for_later(arguments, inherit, terms)
+    def start_for_later(arguments, inherit, options)
       Native.start(*arguments)
       begin
-        begun = Inheritance.begin(inherit, terms)
+        begun = Inheritance.begin(inherit, options)
       ensure
         Native.stop(OWN) unless begun
       end
     end
 
     # In a program that another one has started, which has begun the session: windows become files of the directory as well.
-    def carry_on(directory, **terms)
+    def carry_on(directory, **options)
       FirstSession.begins
-      Native.start(OWN, *Terms.checked(**terms), directory, true)
+      Native.start(OWN, *StartOptions.checked(**options), directory, true)
     end
 
     # For {SessionMember}: windows become files of the directory, and {stop_recorded} has no samples to return.
-    def record(directory, defer: false, **terms)
+    def record(directory, defer: false, **options)
       FirstSession.begins
-      Native.start(RECORDED, *Terms.checked(defer:, **terms), directory, false)
+      Native.start(RECORDED, *StartOptions.checked(defer:, **options), directory, false)
     end
 
     def stop_recorded = Native.stop(RECORDED)

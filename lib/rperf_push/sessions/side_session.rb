@@ -11,7 +11,8 @@ module RperfPush
     # @raise [RuntimeError] as many run as there may be
     def initialize(frequency:, mode: %i[cpu wall])
       FirstSession.begins
-      @number = Native.start(ANY, Terms.mode_bits(mode), frequency, true, true, false, Terms.engine_number(:auto), 0, false, nil, false)
+      @number = Native.start(ANY, StartOptions.mode_bits(mode), frequency, true, true, false, StartOptions.engine_number(:auto), 0, false,
+                             nil, false)
     end
 
     # @return [Hash, nil] what was sampled since it began, or since the last one, as {RperfPush.stop} returns it; nil: it has ended

@@ -90,7 +90,7 @@ module RperfPush
     # What is wrong that the core cannot see: it never gets a logger that is none.
     #
     # @return [Array<String>]
-    def own_mistakes
+    def own_errors
       logger_fits? ? [] : ["logger must respond to info, warn and error, or be an IO, got #{logger.class}"]
     end
 
@@ -126,7 +126,7 @@ module RperfPush
       @drafts[name] ||= CONTAINERS[name].dup if CONTAINERS.key?(name)
     end
 
-    # A mistyped option is an ordinary mistake, not an exception in the application's boot.
+    # A mistyped option is an ordinary error, not an exception in the application's boot.
     def method_missing(name, *arguments)
       return super unless unknown_option?(name) && arguments.size == 1
 

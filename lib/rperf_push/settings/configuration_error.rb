@@ -1,15 +1,16 @@
 # frozen_string_literal: true
 
 module RperfPush
-  # {RperfPush.configure!} raises it. Its message has one line for each mistake.
+  # {RperfPush.configure!} raises it. Its message has one line for each error.
   class ConfigurationError < StandardError
     # @return [Array<String>]
-    attr_reader :mistakes
+    attr_reader :errors
+    alias mistakes errors
 
-    # @param mistakes [Array<String>]
-    def initialize(mistakes)
-      @mistakes = mistakes.dup.freeze
-      super(mistakes.join("\n"))
+    # @param errors [Array<String>]
+    def initialize(errors)
+      @errors = errors.dup.freeze
+      super(errors.join("\n"))
     end
   end
 end

@@ -8,7 +8,7 @@ module RperfPush
   # The processes whose viewers are shown as one: the workers that one process has forked, and itself. They find each other by their control
   # sockets, and each gives the one that asks what its viewer's session has recorded.
   class ViewerCluster
-    PATIENCE = 5 # seconds, for a sibling that comes to no safepoint
+    MAX_WAIT = 5 # seconds, for a sibling that comes to no safepoint
     START_OF_STACK = 25 # in what follows the name in /proc/PID/stat: each program begins elsewhere, a forked child where its parent did
     START_TIME = 19
     A_DAY = 86_400
@@ -22,7 +22,7 @@ module RperfPush
       # @return [ViewerCluster, nil] nil: this process listens nowhere
       def of_this_process
         path = Native.control_path
-        new(File.dirname(path), founder) if path
+        new(File.dirname(path), master) if path
       end
 
       # Linux; elsewhere only what is loaded before the fork is shown as one.
@@ -45,7 +45,7 @@ module RperfPush
 
       # A parent that this process was forked from, not a shell or the like. Where the viewer is loaded before the fork, children keep
       # what it found there.
-      def founder
+      def master
         own, parent = [Process.pid, Process.ppid].map { |pid| stat(pid) }
         forked = own && parent && own[START_OF_STACK] != "0" && own[START_OF_STACK] == parent[START_OF_STACK]
         forked ? name_after(Process.ppid, parent) : name_after(Process.pid, own)
@@ -64,7 +64,7 @@ module RperfPush
     end
 
     # @param since [Time] of its last sign of life, where processes of other containers cannot be seen
-    # @return [Boolean] its founder has gone, without which no worker stays
+    # @return [Boolean] its master has gone, without which no worker stays
     def ended?(since)
       pid, start, namespace = @name.split("-")
       return since < Time.now - A_DAY unless namespace == self.class.namespace
@@ -97,7 +97,7 @@ module RperfPush
       data = nil
       pid = client.pid
       client.connect("take", cluster: @name) do |stream|
-        while (kind, bytes = stream.read(timeout: PATIENCE))
+        while (kind, bytes = stream.read(timeout: MAX_WAIT))
           return [pid, :silent] if kind == :nothing
 
           data = PProf.decode(bytes)

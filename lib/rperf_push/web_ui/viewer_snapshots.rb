@@ -20,7 +20,7 @@ module RperfPush
       @lock = Monitor.new
     end
 
-    # Those of a cluster are files from now on, until its founder ends.
+    # Those of a cluster are files from now on, until its master ends.
     #
     # @param cluster [ViewerCluster]
     def share(cluster)

@@ -1,4 +1,4 @@
-import type { CallTree } from "./call_tree";
+import type { SampleTree } from "./sample_tree";
 
 /** What SVG shows without a wait. */
 const MOST_BOXES = 3000;
@@ -31,7 +31,7 @@ export function inOrder(a: { weight: number; name: string }, b: { weight: number
 }
 
 /** Boxes of at least a pixel, or as wide as it takes for them not to be too many. @param part of the top box: what is seen */
-export function boxesBelow(tree: CallTree, top: number, width: number, part: Part = ALL): Box {
+export function boxesBelow(tree: SampleTree, top: number, width: number, part: Part = ALL): Box {
   const whole = tree.weight(top);
   const [least, most] = [part[0] * whole, part[1] * whole];
   for (let pixels = 1; ; pixels *= 2) {
@@ -58,7 +58,7 @@ export function boxesBelow(tree: CallTree, top: number, width: number, part: Par
   }
 }
 
-function wide(tree: CallTree, node: number, smallest: number) {
+function wide(tree: SampleTree, node: number, smallest: number) {
   const found = [];
   for (let child = tree.first[node]; child > 0; child = tree.next[child]) {
     const weight = tree.weight(child);
@@ -68,7 +68,7 @@ function wide(tree: CallTree, node: number, smallest: number) {
 }
 
 /** Where a node is drawn, as shares of the whole width. */
-export function partOf(tree: CallTree, node: number): Part {
+export function partOf(tree: SampleTree, node: number): Part {
   const whole = tree.weight(0) || 1;
   let start = 0;
   for (let at = node; at > 0; at = tree.parent[at]) {

@@ -1,10 +1,10 @@
-import { twice, type CallTree, type Row } from "./call_tree";
+import { twice, type SampleTree, type Row } from "./sample_tree";
 
-export function functions(tree: CallTree): readonly Row[] {
+export function functions(tree: SampleTree): readonly Row[] {
   return (tree.rows ??= rowsOf(tree));
 }
 
-function rowsOf(tree: CallTree): Row[] {
+function rowsOf(tree: SampleTree): Row[] {
   const after = sums(tree, tree.self, tree.total);
   const base = tree.baseSelf && tree.baseTotal && sums(tree, tree.baseSelf, tree.baseTotal);
   const squares = tree.selfSquares && tree.totalSquares && sums(tree, tree.selfSquares, tree.totalSquares);
@@ -16,7 +16,7 @@ function rowsOf(tree: CallTree): Row[] {
     .filter((row) => row.total !== 0 || row.baseTotal !== 0);
 }
 
-function sums(tree: CallTree, ofNode: Float64Array, belowNode: Float64Array): { self: Float64Array; total: Float64Array } {
+function sums(tree: SampleTree, ofNode: Float64Array, belowNode: Float64Array): { self: Float64Array; total: Float64Array } {
   const { group } = tree;
   const [self, total] = [new Float64Array(tree.groups.length), new Float64Array(tree.groups.length)];
   eachCall(tree, (node, outermost) => {
@@ -27,7 +27,7 @@ function sums(tree: CallTree, ofNode: Float64Array, belowNode: Float64Array): { 
 }
 
 /** Each node, callers first, and whether its group is not among its callers. */
-export function eachCall(tree: CallTree, visit: (node: number, outermost: boolean) => void): void {
+export function eachCall(tree: SampleTree, visit: (node: number, outermost: boolean) => void): void {
   const { group, parent, first, next } = tree;
   const open = new Int32Array(tree.groups.length);
   for (let node = first[0]; node > 0; ) {

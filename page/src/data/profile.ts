@@ -49,7 +49,7 @@ export interface Stacks {
   readonly size: number;
 }
 
-/** The squared weights of the draws in each sample, added up; NaN: its file does not say. null: no file does. */
+/** The squared weights of each row, added up; NaN: its file does not say. null: no file does. */
 export type Squares = ArrayLike<number> | null;
 
 /** What is shown: the samples of all windows over one tree of stacks. */

@@ -1,4 +1,4 @@
-import { CallTree } from "./call_tree";
+import { SampleTree } from "./sample_tree";
 import { StackTree } from "./stack_tree";
 
 /** A group one step above or below another one, as reports in Ruby have it: a call counts once in a stack, also where it is within itself. */
@@ -10,13 +10,13 @@ export interface Near {
 
 /** Who calls a group, and what it calls: two trees whose root's only child is the group itself; and those that are next to it. */
 export interface Sandwich {
-  callers: CallTree;
-  callees: CallTree;
+  callers: SampleTree;
+  callees: SampleTree;
   above: Near[];
   below: Near[];
 }
 
-export function sandwich(tree: CallTree, group: number): Sandwich {
+export function sandwich(tree: SampleTree, group: number): Sandwich {
   const [callers, callees] = [new Builder(tree), new Builder(tree)];
   const place = new Int32Array(tree.size); // of a node among the callees; 0: it is not below the group
   for (let node = 1; node < tree.size; node++) {
@@ -31,10 +31,10 @@ export function sandwich(tree: CallTree, group: number): Sandwich {
 
 /** As another thread has made it. */
 export function sandwichFrom({ callers, callees, above, below }: Sandwich): Sandwich {
-  return { callers: CallTree.from(callers), callees: CallTree.from(callees), above, below };
+  return { callers: SampleTree.from(callers), callees: SampleTree.from(callees), above, below };
 }
 
-function neighbours(tree: CallTree, group: number): { above: Near[]; below: Near[] } {
+function neighbours(tree: SampleTree, group: number): { above: Near[]; below: Near[] } {
   const [above, below] = [new Map<number, Near>(), new Map<number, Near>()];
   const add = (to: Map<number, Near>, near: number, total: number, base: number) => {
     const one = to.get(near) ?? { group: near, total: 0, base: 0 };
@@ -64,7 +64,7 @@ class Builder {
   private readonly base: number[] = [];
   private readonly squares: number[] = [];
 
-  constructor(private readonly tree: CallTree) {}
+  constructor(private readonly tree: SampleTree) {}
 
   add(at: number, self: number, base = 0, squares = 0): void {
     this.self[at] = (this.self[at] ?? 0) + self;
@@ -79,9 +79,9 @@ class Builder {
     return at;
   }
 
-  build(): CallTree {
+  build(): SampleTree {
     const { baseSelf, selfSquares, groups, scale } = this.tree;
     const column = (sums: number[]) => Float64Array.from({ length: this.stacks.size }, (_, node) => sums[node] ?? 0);
-    return new CallTree(groups, this.stacks, { self: column(this.self), squares: selfSquares && column(this.squares) }, baseSelf && column(this.base), scale, []);
+    return new SampleTree(groups, this.stacks, { self: column(this.self), squares: selfSquares && column(this.squares) }, baseSelf && column(this.base), scale, []);
   }
 }

@@ -1,7 +1,7 @@
-import type { CallTree } from "./call_tree";
+import type { SampleTree } from "./sample_tree";
 
 /** What calls with such a name come to; one within another counts once. */
-export function matched(tree: CallTree, search: RegExp): number {
+export function matched(tree: SampleTree, search: RegExp): number {
   const names = Uint8Array.from(tree.groups, ({ name }) => Number(search.test(name)));
   const within = new Uint8Array(tree.size);
   let sum = 0;

@@ -1,4 +1,4 @@
-import type { CallTree, Question } from "../data/call_tree";
+import type { SampleTree, Question } from "../data/sample_tree";
 import type { Profile, Side } from "../data/profile";
 import type { Sandwich } from "../data/sandwich";
 
@@ -7,7 +7,7 @@ export type Order = { bytes: Uint8Array<ArrayBuffer>; name: string; side: Side; 
 export type Asked = { question: Question } | { sandwich: number };
 /** From it, for each file, at the end, and for each question. */
 export type Answer = { read: string } | { failed: string } | { profile: Profile; took: Record<string, number> } | Answered | { unanswered: string };
-export type Answered = { tree: CallTree; took: number } | { sandwich: Sandwich; took: number };
+export type Answered = { tree: SampleTree; took: number } | { sandwich: Sandwich; took: number };
 
 const LARGE = 100_000; // nodes: a call tree of fewer is there at once
 

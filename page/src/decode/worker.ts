@@ -1,4 +1,4 @@
-import { callTree, type CallTree, type Question } from "../data/call_tree";
+import { sampleTree, type SampleTree, type Question } from "../data/sample_tree";
 import { functions } from "../data/functions";
 import { GrowingProfile, handedOver } from "../data/growing_profile";
 import { keepLatestLevels } from "../data/levels";
@@ -12,7 +12,7 @@ let profile = new GrowingProfile();
 let kept: Profile | null = null; // a copy, for questions
 let unkept: unknown; // why there is none
 let asked: Question | null = null; // the last one
-let again: CallTree | null = null; // its tree, once more: the page was given the first one
+let again: SampleTree | null = null; // its tree, once more: the page was given the first one
 const took = { unpack: 0, decode: 0, "hand over": 0 }; // ms
 let turn = Promise.resolve();
 self.onmessage = ({ data }: MessageEvent<Order>) => {
@@ -60,7 +60,7 @@ function copied(whole: Profile): Profile {
   return { ...whole, ...copy, stacks: { parent: parent.slice(), frame: frame.slice(), size } }; // not all the room that they had
 }
 
-type Reply = [message: { tree: CallTree } | { sandwich: ReturnType<typeof sandwich> }, buffers: ArrayBuffer[]];
+type Reply = [message: { tree: SampleTree } | { sandwich: ReturnType<typeof sandwich> }, buffers: ArrayBuffer[]];
 
 function reply(make: () => Reply): void {
   try {
@@ -75,13 +75,13 @@ function reply(make: () => Reply): void {
 function treeOf(question: Question): Reply {
   again = null;
   asked = question;
-  const tree = callTree(whole(), question);
+  const tree = sampleTree(whole(), question);
   functions(tree); // here, where nobody waits for the page
   return [{ tree }, tree.buffers()];
 }
 
 function sandwichOf(group: number): Reply {
-  again ??= callTree(whole(), asked!);
+  again ??= sampleTree(whole(), asked!);
   const both = sandwich(again, group);
   return [{ sandwich: both }, [...both.callers.buffers(), ...both.callees.buffers()]];
 }

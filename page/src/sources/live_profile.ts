@@ -6,7 +6,7 @@ import type { Position } from "./source";
 const SECONDS_APART = 60; // the last ones are windows of their own, so that a range of them can be shown
 const JOINED_AT = 150;
 const STATE_TEXTS = { running: "running", gc: "GC", gvl: "waiting for the GVL", blocked: "blocked" };
-const PATIENCE = 20; // windows of a process without a thread, until that has ended
+const MAX_WAIT = 20; // windows of a process without a thread, until that has ended
 const AT = "%at"; // the label of a sample that says where its thread is, which counts nothing: its state
 const NAME = "%thread"; // of that thread
 
@@ -103,7 +103,7 @@ export class LiveProfile {
       const before = most.get(thread);
       if (thread !== "" && (before === undefined || wall[at] > wall[before])) most.set(thread, at);
     }
-    for (const [key, position] of this.seen) if (position.pid === pid && ++position.missed > PATIENCE) this.seen.delete(key);
+    for (const [key, position] of this.seen) if (position.pid === pid && ++position.missed > MAX_WAIT) this.seen.delete(key);
     for (const [thread, at] of most) {
       const state = STATE_TEXTS[vmState(update.labelSets[update.sampleLabels[at]])];
       this.seen.set(`${pid} ${thread}`, { pid, thread, name: this.names.get(pid)?.[thread] ?? "", sample: into[at], state, missed: 0 });

@@ -1,4 +1,4 @@
-import { CallTree, type Question } from "../data/call_tree";
+import { SampleTree, type Question } from "../data/sample_tree";
 import type { Profile, Side } from "../data/profile";
 import { sandwichFrom, type Sandwich } from "../data/sandwich";
 import type { Answer, Answered, Asked, Order } from "../decode/orders";
@@ -40,9 +40,9 @@ export class Reading implements Trees {
     return this.whole;
   }
 
-  async callTree(question: Question): Promise<CallTree> {
-    const { tree } = await this.ask<{ tree: CallTree }>({ question }, "call tree");
-    return CallTree.from(tree);
+  async sampleTree(question: Question): Promise<SampleTree> {
+    const { tree } = await this.ask<{ tree: SampleTree }>({ question }, "call tree");
+    return SampleTree.from(tree);
   }
 
   async sandwich(group: number): Promise<Sandwich> {

@@ -1,4 +1,4 @@
-import type { CallTree, Question } from "../data/call_tree";
+import type { SampleTree, Question } from "../data/sample_tree";
 import type { Profile, Side } from "../data/profile";
 import type { Sandwich } from "../data/sandwich";
 
@@ -71,7 +71,7 @@ export interface Position {
 
 /** Who answers questions while the page goes on, one at a time. */
 export interface Trees {
-  callTree(question: Question): Promise<CallTree>;
+  sampleTree(question: Question): Promise<SampleTree>;
   /** Of a group of the call tree that was asked for last. */
   sandwich(group: number): Promise<Sandwich>;
 }

@@ -1,11 +1,11 @@
-import type { CallTree } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
 import { h, menu } from "../parts/dom";
 import { shortened } from "../parts/numbers";
 
 const NEAREST = 2; // callers that are shown at once; the others are in a menu
 
 /** The callers of the box that fills the width, from the root on: a click zooms out to one of them. */
-export function breadcrumb(tree: CallTree, zoom: number, clicked: (node: number) => void): HTMLElement {
+export function breadcrumb(tree: SampleTree, zoom: number, clicked: (node: number) => void): HTMLElement {
   const callers: number[] = [];
   for (let node = tree.parent[zoom]; node > 0; node = tree.parent[node]) callers.unshift(node);
   const crumb = (node: number) => h("button", { class: "crumb", title: `Zoom out to ${shortened(tree.name(node))}`, onclick: () => clicked(node) }, tree.name(node));

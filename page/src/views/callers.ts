@@ -1,5 +1,5 @@
-import type { CallTree } from "../data/call_tree";
-import type { Row } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
+import type { Row } from "../data/sample_tree";
 import type { Group } from "../data/grouping";
 import type { Near } from "../data/sandwich";
 import { h } from "../parts/dom";
@@ -12,14 +12,14 @@ const MOST_NEAR = 100; // rows of each table
 
 export function callersView(shown: Shown): HTMLElement {
   const { model, state, store, width, say } = shown;
-  const tree = model.callTree(state);
+  const tree = model.sampleTree(state);
   const { unit } = model.type(state);
   const row = model.chosen(state);
   if (!row) return h("p", {}, "Nothing is left by the filters.");
 
   const { callers, callees, above, below } = model.sandwich(state, row.id);
   const choose = (name: string, file: string) => store.set({ method: JSON.stringify([name, file]) }, true);
-  const graph = (one: CallTree, icicle: boolean, label: string) => flameGraph({
+  const graph = (one: SampleTree, icicle: boolean, label: string) => flameGraph({
     tree: one, unit, width, icicle, zoom: one.children(0)[0] ?? 0, whole: tree.total[0], search: null, label, hovered: say,
     clicked: (node) => node !== 0 && choose(one.groups[one.group[node]].name, one.groups[one.group[node]].file),
   });
@@ -42,7 +42,7 @@ interface Neighbour {
 /** One step above or below the function, and what ends there: together all that the function has, and more where it calls itself. */
 function neighbours(caption: string, end: string, found: readonly Near[], row: Row, { model, state, store, place }: Shown): HTMLElement {
   const { unit } = model.type(state);
-  const tree = model.callTree(state);
+  const tree = model.sampleTree(state);
   const near = found.map(({ group: id, total, base }): Neighbour => {
     const group = id < 0 ? null : tree.groups[id];
     return { group, name: group?.name ?? end, amount: total, base };

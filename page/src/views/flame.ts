@@ -1,5 +1,5 @@
 import { parsePart, partOf, type Part } from "../data/boxes";
-import type { CallTree } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
 import { COLOURS } from "../data/doing";
 import { matched } from "../data/search";
 import { pattern } from "../model";
@@ -13,7 +13,7 @@ import type { Shown } from "./view";
 const COMPARED = [["grown", "grown"], ["same", "as before"], ["shrunk", "shrunk"]] as const;
 
 export function flameView({ model, state, store, width, place, say }: Shown): HTMLElement {
-  const tree = model.callTree(state);
+  const tree = model.sampleTree(state);
   const { unit, name } = model.type(state);
   const part = parsePart(state.span);
   const zoom = part ? 0 : tree.find(state.zoom);
@@ -53,7 +53,7 @@ export function flameView({ model, state, store, width, place, say }: Shown): HT
 }
 
 /** How many callers a node has, the root with them. */
-function levelOf(tree: CallTree, node: number): number {
+function levelOf(tree: SampleTree, node: number): number {
   let level = 0;
   for (let at = node; at > 0; at = tree.parent[at]) level++;
   return level;

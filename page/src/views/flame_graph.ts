@@ -1,7 +1,7 @@
 import flamegraph from "d3-flame-graph";
 import { select } from "d3-selection";
 import { boxesBelow, inOrder, type Box, type Part } from "../data/boxes";
-import type { CallTree } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
 import { h, isShortcut } from "../parts/dom";
 import { change, error, growth, percent, quantity, shortened } from "../parts/numbers";
 
@@ -13,7 +13,7 @@ export interface Marked {
 }
 
 export interface GraphOptions {
-  tree: CallTree;
+  tree: SampleTree;
   unit: string;
   width: number;
   icicle: boolean;
@@ -99,7 +99,7 @@ function fill(holder: HTMLElement): void {
 }
 
 /** Where threads are now, and the way there. */
-function light(holder: HTMLElement, tree: CallTree): void {
+function light(holder: HTMLElement, tree: SampleTree): void {
   const { lit } = tree;
   const way = tree.way();
   if (way.size === 0) return;

@@ -1,5 +1,5 @@
 import { ALL, boxesBelow, type Box, type Part } from "../data/boxes";
-import type { CallTree } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
 import type { Colour } from "../data/doing";
 import { h, isShortcut } from "../parts/dom";
 import { percent } from "../parts/numbers";
@@ -13,7 +13,7 @@ const STEP = 0.1; // of what is seen: an arrow key
 const CLOSEST = 1e-4; // of all
 
 interface Options {
-  tree: CallTree;
+  tree: SampleTree;
   width: number;
   icicle: boolean;
   search: RegExp | null;

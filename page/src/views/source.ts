@@ -7,7 +7,7 @@ const AROUND = 3; // lines before the first and after the last one that has an a
 
 /** The lines of a function, with its source where that is at hand. */
 export function sourceView({ model, state, source, say }: Shown): HTMLElement {
-  const tree = model.callTree(state);
+  const tree = model.sampleTree(state);
   const row = model.chosen(state);
   if (!row) return h("p", {}, "Nothing is left by the filters.");
 

@@ -1,4 +1,4 @@
-import type { CallTree, Row } from "../data/call_tree";
+import type { SampleTree, Row } from "../data/sample_tree";
 import { functions } from "../data/functions";
 import { pattern } from "../model";
 import { h } from "../parts/dom";
@@ -7,7 +7,7 @@ import { sortedTable, type Column } from "../parts/table";
 import type { Shown } from "./view";
 
 export function tableView({ model, state, store, place, say }: Shown): HTMLElement {
-  const tree = model.callTree(state);
+  const tree = model.sampleTree(state);
   const { name, unit } = model.type(state);
   const search = pattern(state.search, "i");
   const rows = functions(tree).filter((row) => !search || search.test(row.group.name) || search.test(row.group.file));
@@ -16,7 +16,7 @@ export function tableView({ model, state, store, place, say }: Shown): HTMLEleme
   columns.push({ key: "name", title: title(state.group), value: (row) => row.group.name, cell: (row) => nameCell(row, (method) => store.set({ view: "callers", method }, true)) });
   if (state.group === "function") columns.push({ key: "file", title: "File", value: (row) => row.group.file });
   return sortedTable({
-    caption: `${name}: ${tree.baseTotal ? `what grew and what shrank${state.relative ? ", by shares: the base is scaled to the target" : ""}` : "own and total amounts"}`,
+    caption: `${name}: ${tree.baseTotal ? `what grew and what shrank${state.relative ? ", by shares: the base is scaled to the target" : ""}` : "self and total amounts"}`,
     rows, columns, whole: place.whole, sort: state.sort, first: tree.baseTotal ? "change" : "self", sortBy: (sort) => store.set({ sort }, false),
   });
 }
@@ -25,7 +25,7 @@ function title(group: string): string {
   return group[0].toUpperCase() + group.slice(1);
 }
 
-function plainColumns(tree: CallTree, unit: string): Column<Row>[] {
+function plainColumns(tree: SampleTree, unit: string): Column<Row>[] {
   const whole = tree.total[0];
   return [
     { key: "self", title: "Self", value: (row) => row.self, text: (row) => quantity(row.self, unit), hint: (row) => error(row.selfError, unit).trim() },
@@ -35,7 +35,7 @@ function plainColumns(tree: CallTree, unit: string): Column<Row>[] {
   ];
 }
 
-function comparedColumns(tree: CallTree, unit: string): Column<Row>[] {
+function comparedColumns(tree: SampleTree, unit: string): Column<Row>[] {
   const amount = (key: string, title: string, value: (row: Row) => number): Column<Row> => ({ key, title, value, text: (row) => quantity(value(row), unit) });
   const grown = (key: string, title: string, value: (row: Row) => number, errorOf: (row: Row) => number | null): Column<Row> => ({
     key, title, value, text: (row) => `${change(value(row), unit)}${error(errorOf(row), unit)} (${value(row) > 0 ? "+" : ""}${percent(value(row), tree.total[0])})`,

@@ -1,4 +1,4 @@
-import type { CallTree } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
 import { pattern } from "../model";
 import { h, isShortcut } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
@@ -10,7 +10,7 @@ const OPEN_SHARE = 0.5; // of the parent: the way down that is opened by itself
 
 /** The call tree as rows that open. */
 export function treeView({ model, state, store, source, place, say }: Shown): HTMLElement {
-  const tree = model.callTree(state);
+  const tree = model.sampleTree(state);
   if (place.tree !== tree && !source.live) place.opened.clear();
   place.tree = tree;
   const body = h("tbody", {});
@@ -18,7 +18,7 @@ export function treeView({ model, state, store, source, place, say }: Shown): HT
   const rows = new Rows(tree, model.type(state).unit, body, pattern(state.search, "i"), sorting, place);
   rows.begin();
   say(`${quantity(tree.total[0], model.type(state).unit)} in all. Arrow keys: up and down move, right opens, left closes.`);
-  return h("div", { class: "table-holder" }, h("table", { role: "treegrid", class: "calls" }, h("caption", {}, "Calls: own and total amounts"),
+  return h("div", { class: "table-holder" }, h("table", { role: "treegrid", class: "calls" }, h("caption", {}, "Calls: self and total amounts"),
     h("thead", {}, h("tr", {}, sorting.heads((sort) => store.set({ sort }, false)))), body));
 }
 
@@ -28,7 +28,7 @@ class Sorting {
   private readonly by: (typeof this.columns)[number];
   private readonly reversed: boolean;
 
-  constructor(tree: CallTree, sort: string) {
+  constructor(tree: SampleTree, sort: string) {
     const total = (node: number) => tree.total[node];
     this.columns = [
       { key: "self", title: "Self", value: (node) => tree.self[node] },
@@ -63,7 +63,7 @@ class Rows {
   private readonly way: Set<number>; // to where threads are now: shown also where it has nothing
 
   constructor(
-    private readonly tree: CallTree,
+    private readonly tree: SampleTree,
     private readonly unit: string,
     private readonly body: HTMLElement,
     private readonly search: RegExp | null,

@@ -1,4 +1,4 @@
-import type { CallTree } from "../data/call_tree";
+import type { SampleTree } from "../data/sample_tree";
 import type { Source } from "../sources/source";
 import type { Model } from "../model";
 import type { State, Store } from "../parts/state";
@@ -10,7 +10,7 @@ export interface Place {
   here: string;
   box: Marked; // in the flame graph
   whole: Set<string>; // tables whose rows are all shown
-  tree?: CallTree; // in which they are
+  tree?: SampleTree; // in which they are
 }
 
 /** What every view is given. */

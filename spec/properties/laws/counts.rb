@@ -41,11 +41,11 @@ module Properties
       # A forked child's counter begins with that of its parent.
       def objects_of_processes
         ended = @lives.facts.select { |fact| fact[:objects] }
-        asked = told_acts.sum { |_, act| %i[allocate keep].include?(act.kind) ? act.amount : 0 }
+        asked = told_tasks.sum { |_, task| %i[allocate keep].include?(task.kind) ? task.amount : 0 }
         [asked, ended.sum { |fact| fact[:objects] + END_OBJECTS }]
       end
 
-      def told_acts = @lives.told.flat_map { |life| life[:acts].map { |number, *| [number, @lives.act(number)] } }
+      def told_tasks = @lives.told.flat_map { |life| life[:tasks].map { |number, *| [number, @lives.task(number)] } }
 
       # --- waits for each other
 
@@ -60,26 +60,26 @@ module Properties
       # thread has the GVL at their end. The end of a child wakes the main thread, which then waits again.
       def each_wait
         undisturbed = @lives.told.reject { |life| life[:thread].zero? && @lives.parts[life[:part]].children.any? }
-        undisturbed.flat_map { |life| life[:acts] }.filter_map do |number, *|
-          act = @lives.act(number)
-          wanted = { pop: 1, sleep: 0, read: 0 }[act.kind]
-          next if wanted.nil? || act.amount * 1e9 < 4 * seen.period_ns
+        undisturbed.flat_map { |life| life[:tasks] }.filter_map do |number, *|
+          task = @lives.task(number)
+          wanted = { pop: 1, sleep: 0, read: 0 }[task.kind]
+          next if wanted.nil? || task.amount * 1e9 < 4 * seen.period_ns
 
-          got = seen.sum(:contentions) { |sample| sample.acts.include?([number]) && sample.state == "blocked" }
-          breach("waits of act #{number} (#{act.kind})", got, wanted)
+          got = seen.sum(:contentions) { |sample| sample.tasks.include?([number]) && sample.state == "blocked" }
+          breach("waits of task #{number} (#{task.kind})", got, wanted)
         end
       end
 
       # --- calls
 
-      # Each act is a method that is called once, and what a fiber does is called twice.
+      # Each task is a method that is called once, and what a fiber does is called twice.
       def calls
-        counts = seen.samples.group_by { |sample| sample.leaf[/\bact_\d+(?:_of_\w+)?\z/] }.transform_values { |samples| samples.sum(&:calls) }
+        counts = seen.samples.group_by { |sample| sample.leaf[/\btask_\d+(?:_of_\w+)?\z/] }.transform_values { |samples| samples.sum(&:calls) }
         @lives.told.flat_map do |life|
-          life[:acts].flat_map do |number, *|
-            within_fiber = "act_#{number}_of_part_#{life[:part]}_thread_#{life[:thread]}"
-            [breach("calls of act #{number}", counts["act_#{number}"] || 0, 1),
-             breach("calls in the fiber of act #{number}", counts[within_fiber] || 0, @lives.act(number).kind == :fiber ? 2 : 0)]
+          life[:tasks].flat_map do |number, *|
+            within_fiber = "task_#{number}_of_part_#{life[:part]}_thread_#{life[:thread]}"
+            [breach("calls of task #{number}", counts["task_#{number}"] || 0, 1),
+             breach("calls in the fiber of task #{number}", counts[within_fiber] || 0, @lives.task(number).kind == :fiber ? 2 : 0)]
           end
         end
       end

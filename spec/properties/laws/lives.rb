@@ -25,7 +25,7 @@ module Properties
     def all = @all ||= facts.select { |fact| fact[:thread] }
     def facts = @outcome.truth
     def parts = @parts ||= @plan.parts.to_h { |part| [part.number, part] }
-    def act(number) = (@acts ||= @plan.acts.to_h { |one| [one.number, one] }).fetch(number)
+    def task(number) = (@tasks ||= @plan.tasks.to_h { |one| [one.number, one] }).fetch(number)
     def modes = take.modes
 
     # @return [Boolean] whether the take is of a whole program
@@ -77,7 +77,7 @@ module Properties
 
       till = take.span.last
       living = all.select { |life| life[:part] == @plan.root.number && till.between?(life[:from], life[:from] + life[:wall]) }
-      @idle = !inner? && living.all? { |life| life[:acts].any? { |number, from, _cpu, wall| WAITS.include?(act(number).kind) && till.between?(from + LONG_NS, from + wall) } }
+      @idle = !inner? && living.all? { |life| life[:tasks].any? { |number, from, _cpu, wall| WAITS.include?(task(number).kind) && till.between?(from + LONG_NS, from + wall) } }
     end
 
     def overlap(from, wall) = [[from + wall, take.span.last].min - [from, take.span.first].max, 0].max

@@ -22,7 +22,7 @@ module Properties
       def dropped = @stats.select { |name, _| name.start_with?("payloads_dropped_") }.values.sum
       def breach(what, got, wanted) = wanted === got ? [] : ["#{what}: #{got}, #{wanted} by its counters"]
 
-      def ends = breach("payloads sealed", @stats[:payloads_sealed], @stats.values_at(:payloads_delivered, :payloads_unconfirmed, :queue_payloads).sum + dropped)
+      def ends = breach("payloads closed", @stats[:payloads_created], @stats.values_at(:payloads_delivered, :payloads_unconfirmed, :queue_payloads).sum + dropped)
       def arrivals = breach("payloads that came", @stored.size, @stats[:payloads_delivered]..@stats.values_at(:payloads_delivered, :payloads_unconfirmed).sum)
 
       # The log has a line for what the shutdown gave up; children have theirs.
@@ -35,7 +35,7 @@ module Properties
       # What came is as much as was encoded, if all of it came.
       def time
         came = @stored.sum { |one| Seen.new([RperfPush::Formats.decode(one.raw, "a push")]).sum(:cpu) }
-        whole = @stored.size == @stats[:payloads_sealed]
+        whole = @stored.size == @stats[:payloads_created]
         breach("CPU time that came", came, whole ? @stats[:cpu_ns_encoded] : 0..@stats[:cpu_ns_encoded])
       end
     end

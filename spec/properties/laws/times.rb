@@ -6,7 +6,7 @@ module Properties
     class Times
       EXACT = 0.01 # of a sum of clocks, and two periods a thread
       END_NS = 30_000_000 # what a process may burn after its last look at its clock
-      BURST = 4 # periods: engine signal draws in bursts of as many (tick_thinning.h), and ticks of engine safepoint may come late
+      BURST = 4 # periods: engine signal samples in bursts of as many (tick_thinning.h), and ticks of engine safepoint may come late
       STRAY = BURST + 1 # periods that may stand on the other side of a label's block
       REST = 10 # periods that small windows keep for later ones (core/profile/shares.h): there are none if the process ends before
       OWN_NS = 20_000_000 # CPU time of threads that are not Ruby's, of a session in the middle
@@ -57,18 +57,18 @@ module Properties
         [low, high]
       end
 
-      # The process's clock knows better than its acts, if somebody looked.
+      # The process's clock knows better than its tasks, if somebody looked.
       def cpu_of_span
         moments = @lives.moments
         return moments.map(&:last).then { |a, b, c, d| [c - b - OWN_NS, d - a] } if moments
 
         before_and_after = @lives.facts.sum { |fact| fact[:rest] ? fact[:main].first + fact[:rest] : fact[:beside] || 0 }
-        [@lives.told.sum { |life| acts_of(life).sum { |_, cpu, *| cpu.first } },
-         @lives.reached.sum { |life| acts_of(life).sum { |_, cpu, *| cpu.last } } + before_and_after + END_NS]
+        [@lives.told.sum { |life| tasks_of(life).sum { |_, cpu, *| cpu.first } },
+         @lives.reached.sum { |life| tasks_of(life).sum { |_, cpu, *| cpu.last } } + before_and_after + END_NS]
       end
 
-      # All of a thread's life is below one method, but for the notes that it takes, of which draws decide the time it ran. Of a thread
-      # that lived for less than four periods in each of two windows, and that no draw found, others have the time
+      # All of a thread's life is below one method, but for the notes that it takes, of which samples decide the time it ran. Of a thread
+      # that lived for less than four periods in each of two windows, and that no sample found, others have the time
       # (core/profile/shares.h). Where it waited for a core with the GVL, the stack after that has the wait.
       def each_life
         @lives.told.map do |life|
@@ -105,31 +105,31 @@ module Properties
       def distribution
         value = values.include?(:cpu) ? :cpu : :wall
         @lives.told.flat_map do |life|
-          acts_of(life).map do |number, cpu, wall|
+          tasks_of(life).map do |number, cpu, wall|
             score(life, number, cpu, wall)
             low, high = value == :cpu ? cpu : wall
-            within("#{value} of act #{number} (#{@lives.act(number).kind})", of_act(value, number), low, high,
+            within("#{value} of task #{number} (#{@lives.task(number).kind})", of_task(value, number), low, high,
                    slack: (BOUND * error(cpu.last)) + (BURST * period) + (value == :wall ? life[:delay] : 0))
           end
         end
       end
 
-      def of_act(value, number) = seen.sum(value) { |sample| sample.acts.include?([number]) }
+      def of_task(value, number) = seen.sum(value) { |sample| sample.tasks.include?([number]) }
       def error(cpu) = Math.sqrt(period * [cpu, period].max)
 
-      # @return [Array<Array(Integer, Array(Numeric, Numeric), Array(Numeric, Numeric))>] number, CPU time and wall time of each act
-      def acts_of(life)
-        life[:acts].map { |number, from, cpu, wall| [number, @lives.cpu_within(from, cpu, wall), @lives.wall_within(from, wall)] }
+      # @return [Array<Array(Integer, Array(Numeric, Numeric), Array(Numeric, Numeric))>] number, CPU time and wall time of each task
+      def tasks_of(life)
+        life[:tasks].map { |number, from, cpu, wall| [number, @lives.cpu_within(from, cpu, wall), @lives.wall_within(from, wall)] }
       end
 
       # Only of what is wholly in the span, or one end of it would tell us of clocks.
       def score(life, number, cpu, wall)
         return if cpu.uniq.size > 1 || cpu.last <= 2 * period
 
-        @scores[:cpu] << ((of_act(:cpu, number) - cpu.last) / error(cpu.last)) if values.include?(:cpu)
+        @scores[:cpu] << ((of_task(:cpu, number) - cpu.last) / error(cpu.last)) if values.include?(:cpu)
         return unless values.include?(:wall) && life[:delay] < period && alone?(life)
 
-        @scores[:wall] << ((of_act(:wall, number) - wall.last) / error(cpu.last))
+        @scores[:wall] << ((of_task(:wall, number) - wall.last) / error(cpu.last))
       end
 
       # @return [Boolean] whether it has the GVL for itself
@@ -137,25 +137,25 @@ module Properties
 
       # --- labels
 
-      # Between the label's block and the act's method a thread may wait for a core, and one burst may fall there.
+      # Between the label's block and the task's method a thread may wait for a core, and one burst may fall there.
       def labels_elsewhere
-        seen.samples.select(&:act_label).reject { |sample| sample.acts.include?([sample.act_label.to_i]) }.group_by(&:act_label).filter_map do |label, samples|
-          delay = @lives.all.filter_map { |life| life[:delay] if life[:acts].any? { |number, *| number == label.to_i } }.first.to_i
+        seen.samples.select(&:task_label).reject { |sample| sample.tasks.include?([sample.task_label.to_i]) }.group_by(&:task_label).filter_map do |label, samples|
+          delay = @lives.all.filter_map { |life| life[:delay] if life[:tasks].any? { |number, *| number == label.to_i } }.first.to_i
           cpu, wall = samples.sum(&:cpu), samples.sum(&:wall)
-          "the label of act #{label} is on #{ms([cpu, wall].max)} of other methods" if [cpu, wall - delay].max > STRAY * period
+          "the label of task #{label} is on #{ms([cpu, wall].max)} of other methods" if [cpu, wall - delay].max > STRAY * period
         end
       end
 
-      # A label can be set while something profiles. Some instructions of the act's method are outside of its block, and sessions of
+      # A label can be set while something profiles. Some instructions of the task's method are outside of its block, and sessions of
       # others may begin there.
       def labels_missing
         return [] unless @lives.whole?
 
-        @lives.told.flat_map { |life| life[:acts] }.filter_map do |number, *|
-          next unless @lives.act(number).labelled
+        @lives.told.flat_map { |life| life[:tasks] }.filter_map do |number, *|
+          next unless @lives.task(number).labelled
 
-          time = seen.sum(:cpu) { |sample| sample.acts.include?([number]) && sample.act_label.nil? }
-          "#{ms(time)} of act #{number} are without its label" if time > STRAY * period
+          time = seen.sum(:cpu) { |sample| sample.tasks.include?([number]) && sample.task_label.nil? }
+          "#{ms(time)} of task #{number} are without its label" if time > STRAY * period
         end
       end
     end

@@ -2,7 +2,7 @@
 
 require "json"
 require "rbconfig"
-require_relative "acts"
+require_relative "tasks"
 
 # Runs one process of the plan.
 class Programme
@@ -44,20 +44,20 @@ class Programme
   private
 
   def name_of(part, thread) = "part_#{part["number"]}_thread_#{thread}"
-  def in_fiber(part, thread, act) = "act_#{act["number"]}_of_#{name_of(part, thread)}"
+  def in_fiber(part, thread, task) = "task_#{task["number"]}_of_#{name_of(part, thread)}"
   def parts = walk(@plan["root"])
   def walk(part) = [part, *part["children"].flat_map { |child| walk(child["part"]) }]
 
-  # A method for each act and each thread: their names are in the profile.
+  # A method for each task and each thread: their names are in the profile.
   def define_methods
     lines = parts.flat_map do |part|
-      part["threads"].each_with_index.flat_map do |acts, at|
+      part["threads"].each_with_index.flat_map do |tasks, at|
         ["def #{name_of(part, at)}(part) = live(part, #{at})",
-         *acts.map { |act| "def act_#{act["number"]}(act) = perform(act) { |seconds| #{in_fiber(part, at, act)}(seconds) }" },
-         *acts.map { |act| "def #{in_fiber(part, at, act)}(seconds) = Acts.compute(seconds)" }]
+         *tasks.map { |task| "def task_#{task["number"]}(task) = perform(task) { |seconds| #{in_fiber(part, at, task)}(seconds) }" },
+         *tasks.map { |task| "def #{in_fiber(part, at, task)}(seconds) = Tasks.compute(seconds)" }]
       end
     end
-    instance_eval(lines.join("\n"), "acts.rb", 1)
+    instance_eval(lines.join("\n"), "tasks.rb", 1)
   end
 
   # From Thread.new to its next wait, engine safepoint does not find a thread (docs/numbers.md): so the first one waits for the others.
@@ -70,25 +70,25 @@ class Programme
   # Who writes the truth down is no part of it.
   def begin_life(part, at)
     from = Truth.now
-    (cpu, wall), acts = send(name_of(part, at), part)
-    Truth.say(pid: Process.pid, part: part["number"], thread: at, from:, cpu:, wall:, life_cpu: Truth.cpu, acts:, delay: Truth.delay, switches: Truth.switches)
+    (cpu, wall), tasks = send(name_of(part, at), part)
+    Truth.say(pid: Process.pid, part: part["number"], thread: at, from:, cpu:, wall:, life_cpu: Truth.cpu, tasks:, delay: Truth.delay, switches: Truth.switches)
   end
 
-  # @return [Array(Array(Integer, Integer), Array<Array(Integer, Integer, Integer, Integer)>)] what all took; and of each act its number, its
+  # @return [Array(Array(Integer, Integer), Array<Array(Integer, Integer, Integer, Integer)>)] what all took; and of each task its number, its
   #   begin, and what it took
   def live(part, at)
-    acts = []
-    all = Truth.took { part["threads"][at].each { |act| acts << [act["number"], Truth.now, *Truth.took { send("act_#{act["number"]}", act) }] } }
-    [all, acts]
+    tasks = []
+    all = Truth.took { part["threads"][at].each { |task| tasks << [task["number"], Truth.now, *Truth.took { send("task_#{task["number"]}", task) }] } }
+    [all, tasks]
   end
 
-  def perform(act, &inside)
-    return do_it(act, inside) unless act["labelled"] && defined?(RperfPush)
+  def perform(task, &inside)
+    return do_it(task, inside) unless task["labelled"] && defined?(RperfPush)
 
-    RperfPush.label(act: act["number"].to_s) { do_it(act, inside) }
+    RperfPush.label(task: task["number"].to_s) { do_it(task, inside) }
   end
 
-  def do_it(act, inside) = Acts.public_send(act["kind"], act["amount"], *(inside if act["kind"] == "fiber"))
+  def do_it(task, inside) = Tasks.public_send(task["kind"], task["amount"], *(inside if task["kind"] == "fiber"))
 
   # @return [#call] which waits for its end and returns its Process::Status
   def start_child(how, part)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# How far off a share of time may be that ticks have drawn: clocks know the sum of a thread, not of its methods and labels.
+# How far off a share of time may be that ticks have sampled: clocks know the sum of a thread, not of its methods and labels.
 module SamplingError
   # Of n ticks, the square root of n. A run compares hundreds of times; five of it is what chance exceeds once in two million.
   DEVIATIONS = 5

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/delivery.h"
 #include "backends/payload.h"
+#include "backends/upload_result.h"
 #include "base/byte_sink.h"
 #include "base/clock.h"
 #include "http/http_client.h"
@@ -28,7 +28,7 @@ typedef struct rpp_backend_limits {
     size_t max_raw_bytes; /* before compression */
     size_t max_samples;
     uint64_t max_age_ns;    /* since the window's start */
-    bool one_a_millisecond; /* per series: a profile's time is drawn at random in its window */
+    bool one_a_millisecond; /* per series: a profile's time is chosen at random in its window */
     uint32_t max_series;    /* of a request, not counting the one without labels; 0: samples carry their own labels */
     bool one_group; /* a profile has values of one group (value_types.h); false: it has all values of its window */
     size_t max_series_raw_bytes; /* of all labelled series of a window but the last; the rest is sent without labels */
@@ -51,7 +51,7 @@ typedef struct rpp_flight {
     const rpp_payload *payload;
     uint64_t deadline_ns;
     rpp_http_exchange *exchange; /* NULL: the try has ended */
-    rpp_delivery delivery;       /* how */
+    rpp_upload_result result;    /* how */
     rpp_post post;
     unsigned choice; /* of two backends */
     bool detour;     /* the other one had its try */
@@ -61,8 +61,8 @@ typedef struct rpp_backend {
     const char *name;
     rpp_backend_limits limits;
     bool legal_label_names;
-    /* RPP_NO_MEMORY is the only failure; `delivery` reports all others. */
-    rpp_status (*deliver)(struct rpp_backend *, const rpp_payload *, uint64_t deadline_ns, rpp_delivery *);
+    /* RPP_NO_MEMORY is the only failure; `result` reports all others. */
+    rpp_status (*deliver)(struct rpp_backend *, const rpp_payload *, uint64_t deadline_ns, rpp_upload_result *);
     /* NULL: it only delivers. begin and end fail as deliver does; then nothing of the flight is left. */
     rpp_status (*begin)(struct rpp_backend *, rpp_flight *);
     /* For an exchange that has ended. If the flight has one afterwards, the try goes on. */

@@ -20,13 +20,12 @@ typedef struct directory {
     bool told_of_room;
 } directory;
 
-static void fail(rpp_delivery *delivery, const char *what, const char *path, int why)
+static void fail(rpp_upload_result *result, const char *what, const char *path, int why)
 {
     char room[RPP_ERRNO_TEXT_MAX];
-    *delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR};
-    snprintf(delivery->message, sizeof delivery->message, "could not %s %.250s: %s", what, path,
-             rpp_errno_text(why, room));
-    rpp_utf8_one_line(delivery->message, strlen(delivery->message));
+    *result = (rpp_upload_result){.attempt.end = RPP_END_IO_ERROR};
+    snprintf(result->message, sizeof result->message, "could not %s %.250s: %s", what, path, rpp_errno_text(why, room));
+    rpp_utf8_one_line(result->message, strlen(result->message));
 }
 
 /* Where another process with this pid has written a file of that millisecond and number, the name has the next one. */
@@ -59,7 +58,7 @@ static void make_room(directory *self)
 }
 
 static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     directory *self = (directory *)backend;
     const char *folder = self->settings->directory;
@@ -75,13 +74,13 @@ static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint
         made = status == RPP_OK;
         if (made) status = store(self, payload, path, size);
     }
-    if (status == RPP_IO) fail(delivery, made ? "write" : "create", made ? path : folder, errno);
+    if (status == RPP_IO) fail(result, made ? "write" : "create", made ? path : folder, errno);
     rpp_free(path);
     if (status == RPP_OK) {
-        *delivery = (rpp_delivery){.attempt = {.end = RPP_END_STORED, .sent_whole = true}};
+        *result = (rpp_upload_result){.attempt = {.end = RPP_END_STORED, .sent_whole = true}};
         make_room(self);
     }
-    return status == RPP_IO ? RPP_OK : status; /* the delivery reports it */
+    return status == RPP_IO ? RPP_OK : status; /* the result reports it */
 }
 
 static void free_directory(rpp_backend *backend)

@@ -11,15 +11,15 @@ typedef struct fallback {
     unsigned in_use;
 } fallback;
 
-static bool is_unknown_there(const rpp_delivery *delivery)
+static bool is_unknown_there(const rpp_upload_result *result)
 {
-    const rpp_attempt *attempt = &delivery->attempt;
+    const rpp_attempt *attempt = &result->attempt;
     return attempt->end == RPP_END_ANSWERED && (attempt->http_status == 404 || attempt->http_status == 501);
 }
 
-static bool is_good(const rpp_delivery *delivery)
+static bool is_good(const rpp_upload_result *result)
 {
-    const rpp_attempt *attempt = &delivery->attempt;
+    const rpp_attempt *attempt = &result->attempt;
     return attempt->end == RPP_END_ANSWERED && attempt->http_status >= 200 && attempt->http_status <= 299;
 }
 
@@ -33,19 +33,19 @@ static void use_other(fallback *self, unsigned choice, int status)
 
 /* If the server knows neither, show the answer of the one in use. */
 static rpp_status deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     fallback *self = (fallback *)backend;
     unsigned choice = self->in_use;
     rpp_backend *usual = self->choices[choice], *other = self->choices[!choice];
-    rpp_delivery of_other = {0};
-    rpp_status status = usual->deliver(usual, payload, deadline_ns, delivery);
-    if (status != RPP_OK || !is_unknown_there(delivery)) return status;
+    rpp_upload_result of_other = {0};
+    rpp_status status = usual->deliver(usual, payload, deadline_ns, result);
+    if (status != RPP_OK || !is_unknown_there(result)) return status;
 
     status = other->deliver(other, payload, deadline_ns, &of_other);
     if (status != RPP_OK || is_unknown_there(&of_other)) return status;
-    if (is_good(&of_other)) use_other(self, !choice, delivery->attempt.http_status);
-    *delivery = of_other;
+    if (is_good(&of_other)) use_other(self, !choice, result->attempt.http_status);
+    *result = of_other;
     return RPP_OK;
 }
 
@@ -62,15 +62,15 @@ static rpp_status end(rpp_backend *backend, rpp_flight *flight)
 {
     fallback *self = (fallback *)backend;
     rpp_backend *asked = self->choices[flight->choice];
-    rpp_delivery of_usual = flight->delivery; /* on the detour */
+    rpp_upload_result of_usual = flight->result; /* on the detour */
     rpp_status status = asked->end(asked, flight);
     if (status != RPP_OK) return status;
     if (flight->detour) {
-        if (is_good(&flight->delivery)) use_other(self, flight->choice, of_usual.attempt.http_status);
-        if (is_unknown_there(&flight->delivery)) flight->delivery = of_usual;
+        if (is_good(&flight->result)) use_other(self, flight->choice, of_usual.attempt.http_status);
+        if (is_unknown_there(&flight->result)) flight->result = of_usual;
         return RPP_OK;
     }
-    if (!is_unknown_there(&flight->delivery)) return RPP_OK;
+    if (!is_unknown_there(&flight->result)) return RPP_OK;
     flight->detour = true;
     flight->choice = !flight->choice;
     rpp_backend *other = self->choices[flight->choice];

@@ -44,14 +44,14 @@ static rpp_status write_name_header(rpp_byte_sink *sink, const char *service)
 
 /* Labels that do not fit into a header are left out. The profile is worth more. */
 static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     rpp_byte_buffer *service_header = &post->texts[0], *label_header = &post->texts[1];
     char(*lines)[RPP_POST_LINE_MAX] = post->lines;
     rpp_http_request *request = &post->request;
     rpp_pairs labels = {0};
     size_t headers = 0;
-    (void)delivery;
+    (void)result;
     rpp_byte_buffer_init(service_header, HEADER_MAX);
     rpp_byte_buffer_init(label_header, HEADER_MAX);
 

@@ -78,7 +78,7 @@ static rpp_status write_url(rpp_byte_sink *sink, const char *address, const rpp_
 }
 
 static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     rpp_byte_buffer *url = &post->texts[0];
     rpp_pairs labels = {0};
@@ -87,8 +87,8 @@ static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payloa
     if (status == RPP_OK) status = write_url(&url->sink, self->url, &labels, payload);
     rpp_pairs_destroy(&labels);
     if (status == RPP_LIMIT) {
-        *delivery = (rpp_delivery){.attempt = {.end = RPP_END_NOT_SENT, .permanent = true},
-                                   .message = "the tags are too long for /ingest"};
+        *result = (rpp_upload_result){.attempt = {.end = RPP_END_NOT_SENT, .permanent = true},
+                                      .message = "the tags are too long for /ingest"};
         return RPP_INVALID;
     }
     post->request = (rpp_http_request){.url = (const char *)url->bytes,

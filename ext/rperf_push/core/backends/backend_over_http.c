@@ -62,11 +62,11 @@ static void destroy_post(rpp_post *post)
     *post = (rpp_post){0};
 }
 
-/* RPP_INVALID: nothing is sent, and the delivery says why. */
+/* RPP_INVALID: nothing is sent, and the result says why. */
 static rpp_status prepare(rpp_backend_over_http *self, rpp_flight *flight)
 {
     flight->post = (rpp_post){0};
-    rpp_status status = self->prepare(self, flight->payload, &flight->post, &flight->delivery);
+    rpp_status status = self->prepare(self, flight->payload, &flight->post, &flight->result);
     flight->post.request.deadline_ns = flight->deadline_ns;
     flight->post.request.claim = flight->payload->claim;
     if (status != RPP_OK) destroy_post(&flight->post);
@@ -75,18 +75,18 @@ static rpp_status prepare(rpp_backend_over_http *self, rpp_flight *flight)
 
 static void conclude(rpp_backend_over_http *self, rpp_flight *flight, rpp_http_response *response)
 {
-    rpp_delivery *delivery = &flight->delivery;
+    rpp_upload_result *result = &flight->result;
     if (response->body) rpp_secrets_hide(self->settings, response->body);
-    rpp_delivery_from_response(delivery, response, self->dialect);
-    if (delivery->attempt.end == RPP_END_ANSWERED && *delivery->message && response->attempt.http_status / 100 != 2) {
-        rpp_delivery_add_hint(delivery, hint_for(delivery->attempt.http_status, self->hints));
+    rpp_upload_result_from_response(result, response, self->dialect);
+    if (result->attempt.end == RPP_END_ANSWERED && *result->message && response->attempt.http_status / 100 != 2) {
+        rpp_upload_result_add_hint(result, hint_for(result->attempt.http_status, self->hints));
     }
-    if (self->conclude) self->conclude(self, flight->payload, response->connected, delivery);
+    if (self->conclude) self->conclude(self, flight->payload, response->connected, result);
     rpp_http_response_destroy(response);
 }
 
 rpp_status rpp_backend_over_http_deliver(rpp_backend *backend, const rpp_payload *payload, uint64_t deadline_ns,
-                                         rpp_delivery *delivery)
+                                         rpp_upload_result *result)
 {
     rpp_backend_over_http *self = (rpp_backend_over_http *)backend;
     rpp_flight flight = {.payload = payload, .deadline_ns = deadline_ns};
@@ -97,7 +97,7 @@ rpp_status rpp_backend_over_http_deliver(rpp_backend *backend, const rpp_payload
         if (status == RPP_OK) conclude(self, &flight, &response);
         destroy_post(&flight.post);
     }
-    *delivery = flight.delivery;
+    *result = flight.result;
     return status == RPP_INVALID ? RPP_OK : status;
 }
 

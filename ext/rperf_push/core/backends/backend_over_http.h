@@ -25,10 +25,10 @@ typedef struct rpp_backend_over_http {
     char *url; /* the address of the POST, without userinfo */
     rpp_dialect dialect;
     const rpp_status_hint *hints; /* NULL: none */
-    /* Fills the post, which is empty. RPP_INVALID: nothing is sent, and the delivery says why. */
-    rpp_status (*prepare)(struct rpp_backend_over_http *, const rpp_payload *, rpp_post *, rpp_delivery *);
+    /* Fills the post, which is empty. RPP_INVALID: nothing is sent, and the result says why. */
+    rpp_status (*prepare)(struct rpp_backend_over_http *, const rpp_payload *, rpp_post *, rpp_upload_result *);
     /* Looks at how a try ended. `connected`: there was a connection. NULL: it does not. */
-    void (*conclude)(struct rpp_backend_over_http *, const rpp_payload *, bool connected, rpp_delivery *);
+    void (*conclude)(struct rpp_backend_over_http *, const rpp_payload *, bool connected, rpp_upload_result *);
 } rpp_backend_over_http;
 
 /* Allocates `size` bytes that begin with a rpp_backend_over_http. Takes ownership of the url. NULL if the url is NULL,
@@ -38,7 +38,7 @@ void rpp_backend_over_http_free(rpp_backend *backend);
 
 /* The methods of a backend, for all that have `prepare`. */
 RPP_NODISCARD rpp_status rpp_backend_over_http_deliver(rpp_backend *backend, const rpp_payload *payload,
-                                                       uint64_t deadline_ns, rpp_delivery *delivery);
+                                                       uint64_t deadline_ns, rpp_upload_result *result);
 RPP_NODISCARD rpp_status rpp_backend_over_http_begin(rpp_backend *backend, rpp_flight *flight);
 RPP_NODISCARD rpp_status rpp_backend_over_http_end(rpp_backend *backend, rpp_flight *flight);
 

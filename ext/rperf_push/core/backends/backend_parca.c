@@ -85,43 +85,44 @@ static rpp_status write_body(rpp_byte_sink *sink, const rpp_pairs *labels, const
     return status == RPP_OK ? write_text(sink, "],\"normalized\":true}") : status;
 }
 
-static void refuse(rpp_delivery *delivery, const char *why)
+static void refuse(rpp_upload_result *result, const char *why)
 {
-    *delivery = (rpp_delivery){.attempt = {.end = RPP_END_NOT_SENT, .permanent = true}};
-    memcpy(delivery->message, why, strlen(why) + 1);
+    *result = (rpp_upload_result){.attempt = {.end = RPP_END_NOT_SENT, .permanent = true}};
+    memcpy(result->message, why, strlen(why) + 1);
 }
 
 static void watch_for_crashes(rpp_backend_over_http *over_http, const rpp_payload *payload, bool connected,
-                              rpp_delivery *delivery)
+                              rpp_upload_result *result)
 {
     parca *self = (parca *)over_http;
-    rpp_attempt_end end = delivery->attempt.end;
-    if (!connected || delivery->timed_out || (end != RPP_END_NOT_SENT && end != RPP_END_NO_ANSWER)) return;
+    rpp_attempt_end end = result->attempt.end;
+    if (!connected || result->timed_out || (end != RPP_END_NOT_SENT && end != RPP_END_NO_ANSWER)) return;
     size_t place = payload->sequence % RPP_HTTP_EXCHANGES_MAX;
     if (self->closed[place].sequence != payload->sequence) self->closed[place].count = 0;
     self->closed[place].sequence = payload->sequence;
     if (++self->closed[place].count > CLOSED_RETRIES) {
-        delivery->attempt.permanent = true;
-        rpp_delivery_add_hint(delivery, "for the third time with this profile, which may crash the server: left alone");
+        result->attempt.permanent = true;
+        rpp_upload_result_add_hint(result,
+                                   "for the third time with this profile, which may crash the server: left alone");
     }
 }
 
 static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     rpp_byte_buffer *body = &post->texts[0];
     rpp_pairs labels = {0};
     rpp_byte_buffer_init(body, BODY_MAX);
     if (!payload->length || !payload->samples) {
-        refuse(delivery, "an empty profile is never sent to Parca: it would crash the server");
+        refuse(result, "an empty profile is never sent to Parca: it would crash the server");
         return RPP_INVALID;
     }
     rpp_status status = rpp_series_labels(self->settings, payload, &labels);
     if (status == RPP_OK) status = write_body(&body->sink, &labels, payload);
     rpp_pairs_destroy(&labels);
     if (status == RPP_LIMIT || status == RPP_INVALID) {
-        refuse(delivery, status == RPP_LIMIT ? "the profile is larger than Parca takes"
-                                             : "the series of the profile cannot be read: it is damaged");
+        refuse(result, status == RPP_LIMIT ? "the profile is larger than Parca takes"
+                                           : "the series of the profile cannot be read: it is damaged");
         return RPP_INVALID;
     }
     post->request = (rpp_http_request){

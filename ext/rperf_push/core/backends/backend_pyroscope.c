@@ -38,11 +38,11 @@ static rpp_status make_labels(const rpp_settings *settings, const rpp_payload *p
 }
 
 static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payload, rpp_post *post,
-                          rpp_delivery *delivery)
+                          rpp_upload_result *result)
 {
     rpp_http_request *request = &post->request;
     rpp_pairs labels = {0};
-    (void)delivery;
+    (void)result;
     rpp_status status = make_labels(self->settings, payload, &labels);
     if (status == RPP_OK) {
         status = rpp_push_request_encode(&labels, payload->bytes, payload->length, &post->body, &request->body_length);

@@ -20,14 +20,14 @@ typedef struct rpp_payload {
     size_t length;
     size_t raw_length;             /* before compression */
     uint64_t time_ns, duration_ns; /* of the window: epoch, length */
-    uint64_t sequence;             /* order of sealing in this process, from 1 */
+    uint64_t sequence;             /* order of closing in this process, from 1 */
     uint64_t samples;              /* number of samples */
     rpp_value_group group;         /* what the server calls the profile, if it has values of one group only */
     uint64_t due_ns;               /* monotonic; no try before; 0: now, before all with a time */
     rpp_tries tries;               /* so far */
     uint64_t failed_in;            /* for the uploader, to find out if it fails alone; 0: it has not failed */
     rpp_pairs labels;              /* of its series; empty: those of the settings */
-    long pid;                      /* of the process that sealed it; 0: this one */
+    long pid;                      /* of the process that closed it; 0: this one */
     unsigned claim;                /* of its file in the spool; 0: it is in none */
     struct rpp_payload *next;      /* for the queue that holds it */
 } rpp_payload;

@@ -62,7 +62,7 @@ void rpp_log(rpp_log_level level, const char *format, ...)
     write_line(level, line, context);
 }
 
-void rpp_log_forget_after_fork(void)
+void rpp_log_discard_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
 }

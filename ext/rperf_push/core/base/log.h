@@ -24,6 +24,6 @@ void rpp_log_set_sink(rpp_log_sink sink, void *context);
 void rpp_log(rpp_log_level level, const char *format, ...) RPP_PRINTF(2, 3);
 
 /* In a forked child: creates fresh locks. */
-void rpp_log_forget_after_fork(void);
+void rpp_log_discard_after_fork(void);
 
 #endif

@@ -29,11 +29,11 @@
     X(samples_overflowed, "samples whose stack or labels no longer fitted the window's tables: under (overflow)")      \
     X(time_lost_ns, "time on a thread's clock that could not be recorded before the thread ended")                     \
     X(allocations_captured, "stacks captured at an allocation")                                                        \
-    X(allocations_missed, "drawn allocations without a stack: the VM or a table was busy, or the buffer full")         \
+    X(allocations_missed, "sampled allocations without a stack: the VM or a table was busy, or the buffer full")       \
     X(objects_watched, "gauge: objects whose life is followed, for mode heap")                                         \
     X(objects_unwatched, "objects that were to be followed, and found no room in a session")                           \
     X(heap_losses, "times all followed objects were forgotten, because the end of a GC was not heard of")              \
-    X(allocation_moments, "times the hook of the VM that sees allocations was switched on")                            \
+    X(allocation_bursts, "times the hook of the VM that sees allocations was switched on")                             \
     X(ticks, "times the collector asked for a capture at the next safepoint")                                          \
     X(timer_ticks, "times a thread's own timer asked for a capture, by a signal")                                      \
     X(ractor_threads_ignored, "threads of other Ractors, not profiled")                                                \
@@ -41,8 +41,8 @@
     X(frames_known, "gauge: methods and blocks in the frame table")                                                    \
     X(frames_unresolved, "gauge: those that still wait for their names")                                               \
     X(frames_dropped, "frames forgotten after three windows without a sample")                                         \
-    X(stacks_in_window, "gauge: distinct stacks in the last sealed window")                                            \
-    X(label_sets_in_window, "gauge: distinct label sets in the last sealed window")                                    \
+    X(stacks_in_window, "gauge: distinct stacks in the last closed window")                                            \
+    X(label_sets_in_window, "gauge: distinct label sets in the last closed window")                                    \
     X(overhead_ns, "time spent in our handler, hooks and jobs on application threads")                                 \
     X(overhead_hooks_ns, "of that, hooks at changes of threads and in the GC, which no sampling period can change")    \
     X(period_ns, "gauge: the sampling period in force, stretched when over budget")                                    \
@@ -50,7 +50,7 @@
     X(kernel_tick_ns, "gauge: how often the kernel looks at timers; engine signal captures at these ticks")            \
     X(preemptions, "gauge: times the kernel took a core from a thread of this process; ticks favour what ends so")     \
     /* windows */                                                                                                      \
-    X(windows_sealed, "windows closed")                                                                                \
+    X(windows_closed, "windows closed")                                                                                \
     X(windows_empty, "windows closed without any sample; nothing is sent for them")                                    \
     RPP_VALUE_TYPES(RPP_VALUE_STAT, X)                                                                                 \
     X(samples_encoded, "aggregated samples encoded")                                                                   \
@@ -66,8 +66,8 @@
     X(bytes_compressed, "pprof bytes after compression")                                                               \
     X(encode_cpu_ns, "CPU time spent encoding and compressing")                                                        \
     X(encode_failures, "windows that could not be encoded and were lost")                                              \
-    /* delivery: every sealed payload ends as exactly one of delivered, unconfirmed, dropped_* */                      \
-    X(payloads_sealed, "payloads handed to the uploader")                                                              \
+    /* delivery: every payload ends as exactly one of delivered, unconfirmed, dropped_* */                             \
+    X(payloads_created, "payloads handed to the uploader")                                                             \
     X(payloads_delivered, "payloads the backend took")                                                                 \
     X(payloads_unconfirmed, "payloads sent whole without an answer; not sent again")                                   \
     X(payloads_resent_after_close, "payloads sent again, as the connection was closed before any answer")              \

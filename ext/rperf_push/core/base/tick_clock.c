@@ -5,15 +5,15 @@
 
 #define READINGS 8
 
-rpp_tick_moment rpp_tick_clock_moment(void)
+rpp_tick_instant rpp_tick_clock_now(void)
 {
-    rpp_tick_moment nearest = {0};
+    rpp_tick_instant nearest = {0};
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < READINGS; i++) {
         uint64_t before = rpp_tick_clock_read(), ns = rpp_monotonic_ns(), took = rpp_tick_clock_read() - before;
         if (took >= least) continue;
         least = took;
-        nearest = (rpp_tick_moment){before + took / 2, ns};
+        nearest = (rpp_tick_instant){before + took / 2, ns};
     }
     return nearest;
 }

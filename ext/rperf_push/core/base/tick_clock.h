@@ -25,12 +25,12 @@
 bool rpp_tick_clock_is_usable(void);
 
 /* Both clocks at one instant. */
-typedef struct rpp_tick_moment {
+typedef struct rpp_tick_instant {
     uint64_t ticks, ns;
-} rpp_tick_moment;
+} rpp_tick_instant;
 
 /* The nearest of several readings: a thread may lose its core between the two clocks. */
-rpp_tick_moment rpp_tick_clock_moment(void);
+rpp_tick_instant rpp_tick_clock_now(void);
 
 /* Only if it is usable. */
 static inline uint64_t rpp_tick_clock_read(void)

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the sum comes from that is shared out over the draws of a value (shares.h). */
+/* Where the sum comes from that is shared out over the samples of a value (distribution.h). */
 typedef enum rpp_scale {
     RPP_SCALED_BY_NOTHING,  /* there is none: each event is counted */
     RPP_SCALED_BY_CLOCKS,   /* the thread's clocks, by state */
@@ -103,8 +103,8 @@ unsigned rpp_group_mode(rpp_value_group group);
 rpp_value_group rpp_mode_group(unsigned mode);
 /* The values that are levels. */
 unsigned rpp_level_mode(void);
-/* The first values are drawn: each draw of them has a weight (row.h). */
-#define RPP_DRAWN_VALUES   (RPP_VALUE_ALLOC_SPACE + 1)
+/* The first values are sampled: each sample of them has a weight (row.h). */
+#define RPP_SAMPLED_VALUES (RPP_VALUE_ALLOC_SPACE + 1)
 /* Beside the values of a mode: how precise they are (columns.h). */
 #define RPP_MODE_PRECISION (1u << 31)
 /* The mode with all values. */

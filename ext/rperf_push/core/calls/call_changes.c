@@ -27,9 +27,9 @@ struct rpp_call_changes {
     named *methods; /* by id */
     size_t method_count, method_capacity;
     rpp_call_tree *shown; /* its numbers are what has not been told yet */
-    uint32_t *untold;     /* nodes of it that have such */
-    uint8_t *is_untold;   /* by node */
-    uint32_t untold_count;
+    uint32_t *unsent;     /* nodes of it that have such */
+    uint8_t *is_unsent;   /* by node */
+    uint32_t unsent_count;
     uint32_t next_block;            /* at which the next take begins */
     uint64_t taken_ns, taken_ticks; /* of own times */
     uint64_t overhead_ns;
@@ -43,9 +43,9 @@ rpp_call_changes *rpp_call_changes_new(const rpp_call_tree *tree, const rpp_call
     c->nodes = rpp_reserve(c->room, sizeof *c->nodes);
     c->costs = rpp_calloc(kinds, sizeof *c->costs);
     c->shown = rpp_call_tree_new_of_size((uint32_t)tree->room);
-    c->untold = rpp_reserve(c->room + 1, sizeof *c->untold);
-    c->is_untold = rpp_reserve(c->room + 1, sizeof *c->is_untold);
-    if (!c->nodes || !c->costs || !c->shown || !c->untold || !c->is_untold) {
+    c->unsent = rpp_reserve(c->room + 1, sizeof *c->unsent);
+    c->is_unsent = rpp_reserve(c->room + 1, sizeof *c->is_unsent);
+    if (!c->nodes || !c->costs || !c->shown || !c->unsent || !c->is_unsent) {
         rpp_call_changes_free(c);
         return NULL;
     }
@@ -60,8 +60,8 @@ void rpp_call_changes_free(rpp_call_changes *c)
     rpp_free(c->costs);
     rpp_free(c->methods);
     rpp_call_tree_free(c->shown);
-    rpp_unreserve(c->untold, c->room + 1, sizeof *c->untold);
-    rpp_unreserve(c->is_untold, c->room + 1, sizeof *c->is_untold);
+    rpp_unreserve(c->unsent, c->room + 1, sizeof *c->unsent);
+    rpp_unreserve(c->is_unsent, c->room + 1, sizeof *c->is_unsent);
     rpp_free(c);
 }
 
@@ -133,9 +133,9 @@ static void tell(rpp_call_changes *c, uint32_t place, bool has_calls, const rpp_
     node->objects += after->objects - before->objects;
     for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++)
         rpp_call_tree_pass(c->shown, place, state, after->states_ns[state] - before->states_ns[state]);
-    if (c->is_untold[place]) return;
-    c->is_untold[place] = 1;
-    c->untold[c->untold_count++] = place;
+    if (c->is_unsent[place]) return;
+    c->is_unsent[place] = 1;
+    c->unsent[c->unsent_count++] = place;
 }
 
 static void add(rpp_call_changes *c, const rpp_call_tree *tree, uint32_t id, const rpp_call_numbers *got,
@@ -241,11 +241,11 @@ bool rpp_call_changes_take(rpp_call_changes *c, rpp_call_tree *tree, uint32_t mo
 
 bool rpp_call_changes_next(rpp_call_changes *c, rpp_call_change *change)
 {
-    while (c->untold_count) {
-        uint32_t id = c->untold[--c->untold_count];
+    while (c->unsent_count) {
+        uint32_t id = c->unsent[--c->unsent_count];
         scale same = {1, 1, 0, 0};
         bool is_any = has_anything(c->shown, id);
-        c->is_untold[id] = 0;
+        c->is_unsent[id] = 0;
         *change = (rpp_call_change){id, numbers_out_of(c->shown, id, &same)};
         if (is_any) return true;
     }
@@ -257,7 +257,7 @@ const rpp_call_tree *rpp_call_changes_shown(const rpp_call_changes *c)
     return c->shown;
 }
 
-uint32_t rpp_call_changes_place(const rpp_call_changes *c, const rpp_call_tree *tree, uint32_t node)
+uint32_t rpp_call_changes_shown_as(const rpp_call_changes *c, const rpp_call_tree *tree, uint32_t node)
 {
     while (node >= c->placed && rpp_call_tree_node(tree, node)->parent != RPP_CALL_NONE)
         node = rpp_call_tree_node(tree, node)->parent;

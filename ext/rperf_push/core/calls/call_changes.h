@@ -57,7 +57,7 @@ bool rpp_call_changes_next(rpp_call_changes *changes, rpp_call_change *change);
 /* The tree in which shown nodes are. Its numbers mean nothing. */
 const rpp_call_tree *rpp_call_changes_shown(const rpp_call_changes *changes);
 /* Where a node of the tree is shown, or, if it has not been taken yet, the next one above it that has. */
-uint32_t rpp_call_changes_place(const rpp_call_changes *changes, const rpp_call_tree *tree, uint32_t node);
+uint32_t rpp_call_changes_shown_as(const rpp_call_changes *changes, const rpp_call_tree *tree, uint32_t node);
 /* What has been taken out as the cost of tracing. */
 uint64_t rpp_call_changes_overhead_ns(const rpp_call_changes *changes);
 

@@ -1,6 +1,6 @@
 /* call_fold.h - a copy of a call tree in which some methods are one, and some are hidden.
  *
- * A hidden method's own time is its caller's, and so are the calls that it makes; its own calls are not counted.
+ * A hidden method's self time is its caller's, and so are the calls that it makes; its own calls are not counted.
  * Methods that are one have one node below each parent.
  *
  * Threads    one at a time, and no event at the same time.

@@ -8,7 +8,7 @@
 struct rpp_call_objects {
     rpp_call_object *kinds;
     uint32_t count, max;
-    uint64_t untold;
+    uint64_t unattributed;
     rpp_hash_index index;
 };
 
@@ -43,7 +43,7 @@ void rpp_call_objects_add(rpp_call_objects *objects, const rpp_call_object *kind
     uint32_t hash = rpp_hash_words(kind->klass ^ kind->code << 1, (uint64_t)kind->node << 32 | kind->line);
     uint32_t id = rpp_hash_index_find(&objects->index, hash, is_kind, objects, kind);
     if (id == RPP_INDEX_NONE && objects->count == objects->max) {
-        objects->untold++;
+        objects->unattributed++;
         return;
     }
     if (id == RPP_INDEX_NONE) {
@@ -66,7 +66,7 @@ const rpp_call_object *rpp_call_objects_at(const rpp_call_objects *objects, uint
     return &objects->kinds[index];
 }
 
-uint64_t rpp_call_objects_untold(const rpp_call_objects *objects)
+uint64_t rpp_call_objects_unattributed(const rpp_call_objects *objects)
 {
-    return objects->untold;
+    return objects->unattributed;
 }

@@ -33,6 +33,6 @@ void rpp_call_objects_add(rpp_call_objects *objects, const rpp_call_object *kind
 uint32_t rpp_call_objects_count(const rpp_call_objects *objects);
 const rpp_call_object *rpp_call_objects_at(const rpp_call_objects *objects, uint32_t index);
 /* Objects past the limit. */
-uint64_t rpp_call_objects_untold(const rpp_call_objects *objects);
+uint64_t rpp_call_objects_unattributed(const rpp_call_objects *objects);
 
 #endif

@@ -77,7 +77,7 @@ void rpp_call_thread_collects(rpp_call_thread *thread, rpp_call_state phase, uin
     if (thread->state != RPP_CALL_BLOCKED) change(thread, phase, now_ns);
 }
 
-void rpp_call_thread_settle(rpp_call_thread *thread, rpp_call_tree *tree, uint64_t now_ns)
+void rpp_call_thread_flush(rpp_call_thread *thread, rpp_call_tree *tree, uint64_t now_ns)
 {
     pass(thread, now_ns);
     for (rpp_call_state state = 0; state < RPP_CALL_STATES; state++) {
@@ -90,7 +90,7 @@ void rpp_call_thread_settle(rpp_call_thread *thread, rpp_call_tree *tree, uint64
 void rpp_call_thread_runs(rpp_call_thread *thread, rpp_call_stack *stack, rpp_call_tree *tree, uint64_t now_ns)
 {
     if (thread->state == RPP_CALL_BLOCKED) rpp_call_thread_got(thread, now_ns); /* not all Rubies tell it always */
-    rpp_call_thread_settle(thread, tree, now_ns);
+    rpp_call_thread_flush(thread, tree, now_ns);
     if (thread->stack == stack) return;
     if (thread->stack) thread->stack->suspended_ns = now_ns;
     thread->stack = stack;

@@ -4,7 +4,7 @@
  * Operation
  *   The VM tells when a thread releases its lock, wants it, and gets it again, and when it begins and ends a pause of
  *   the GC. What passes is kept with the thread. At the thread's next event it goes to the call on top of its stack,
- *   which is the same as before. So what a call ran is its own time and its waiting without these states. A fiber is
+ *   which is the same as before. So what a call ran is its self time and its waiting without these states. A fiber is
  *   suspended while its thread runs another one.
  *
  * Threads    wanted: any, at any time. The others: the thread itself, which holds the VM's lock or is about to release
@@ -41,7 +41,7 @@ void rpp_call_thread_got(rpp_call_thread *thread, uint64_t now_ns);
 void rpp_call_thread_collects(rpp_call_thread *thread, rpp_call_state phase, uint64_t now_ns);
 
 /* What passed until now goes to the call on top. Before an event changes its stack, and at the end of the tracing. */
-void rpp_call_thread_settle(rpp_call_thread *thread, rpp_call_tree *tree, uint64_t now_ns);
+void rpp_call_thread_flush(rpp_call_thread *thread, rpp_call_tree *tree, uint64_t now_ns);
 /* It has the lock, and runs this stack from now on: the one that it ran before is suspended. */
 void rpp_call_thread_runs(rpp_call_thread *thread, rpp_call_stack *stack, rpp_call_tree *tree, uint64_t now_ns);
 /* A stack that its thread does not run is suspended until now. */

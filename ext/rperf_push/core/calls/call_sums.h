@@ -20,7 +20,7 @@
 typedef struct rpp_call_sum {
     uint64_t calls, self_ns, wait_ns, cpu_ns, objects;
     uint64_t states_ns[RPP_CALL_STATES];
-    uint64_t total_ns; /* own time, waiting, and that of all calls below */
+    uint64_t total_ns; /* self time, waiting, and that of all calls below */
     uint32_t visits;   /* while summing: how often it is on the way to the node */
     bool is_recursive;
 } rpp_call_sum;
@@ -44,7 +44,7 @@ typedef struct rpp_call_cost {
     uint64_t inside_ns, outside_ns;
 } rpp_call_cost;
 
-/* Takes the cost of each call out of the nodes' own time, as far as there is any in which they ran. `kinds` has the
+/* Takes the cost of each call out of the nodes' self time, as far as there is any in which they ran. `kinds` has the
  * kind of each method, `costs` the cost of each kind. Returns what was taken out: own times before are own times after
  * plus this. */
 uint64_t rpp_call_take_out(rpp_call_tree *tree, const uint8_t *kinds, const rpp_call_cost *costs);

@@ -3,7 +3,7 @@
  * Operation
  *   Each thread and fiber has a stack of the calls that are under way. One stack runs at a time. At each event the time
  *   since the last one goes to the call on top of it. When another stack runs, the time since it last ran is the
- *   waiting time of the call on top. So all nodes' own time sums up to the time that passed, to the nanosecond.
+ *   waiting time of the call on top. So all nodes' self time sums up to the time that passed, to the nanosecond.
  *
  * Lost returns
  *   Each entry of a stack knows its depth: the place of its frame on the VM's stack. An event at a depth proves that

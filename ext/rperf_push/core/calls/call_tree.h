@@ -90,7 +90,7 @@ static inline void rpp_call_tree_touch(rpp_call_tree *tree, uint32_t id)
     tree->touched[id / RPP_CALL_BLOCK] = 1;
 }
 
-/* What the node's calls were in this state, of their own time and their waiting. Never more than these together. */
+/* What the node's calls were in this state, of their self time and their waiting. Never more than these together. */
 static inline uint64_t rpp_call_tree_state_ns(const rpp_call_tree *tree, uint32_t id, rpp_call_state state)
 {
     return tree->states_ns[(size_t)id * RPP_CALL_STATES + state];
@@ -98,7 +98,7 @@ static inline uint64_t rpp_call_tree_state_ns(const rpp_call_tree *tree, uint32_
 
 /* Time passed in a state. */
 void rpp_call_tree_pass(rpp_call_tree *tree, uint32_t id, rpp_call_state state, uint64_t ns);
-/* What the node's calls ran: own time and waiting without all states. */
+/* What the node's calls ran: self time and waiting without all states. */
 uint64_t rpp_call_tree_running_ns(const rpp_call_tree *tree, uint32_t id);
 
 uint32_t rpp_call_tree_count(const rpp_call_tree *tree);

@@ -15,23 +15,23 @@
 #include "base/log.h"
 #include "base/thread.h"
 
-#define STACK_BYTES         (256u * 1024u)
-#define OUTBOX_MAX_BYTES    (16u * 1024u * 1024u)
-#define REQUEST_PATIENCE_NS (10 * RPP_NS_PER_S)
-#define TAKING_PATIENCE_NS  (5 * RPP_NS_PER_S)
-#define FINISH_PATIENCE_NS  (40 * RPP_NS_PER_S) /* a peer waits 30 s for a large tree of calls */
-#define STREAM_LOOK_MS      30
-#define NO_MORE_ROOM_MS     100 /* the pause in accepting peers after the process had no descriptor left */
+#define STACK_BYTES      (256u * 1024u)
+#define OUTBOX_MAX_BYTES (16u * 1024u * 1024u)
+#define REQUEST_WAIT_NS  (10 * RPP_NS_PER_S)
+#define TAKING_WAIT_NS   (5 * RPP_NS_PER_S)
+#define FINISH_WAIT_NS   (40 * RPP_NS_PER_S) /* a peer waits 30 s for a large tree of calls */
+#define STREAM_LOOK_MS   30
+#define NO_MORE_ROOM_MS  100 /* the pause in accepting peers after the process had no descriptor left */
 
 typedef struct peer {
     rpp_control_descriptor socket;
     rpp_control_outbox *outbox;
     char line[RPP_CONTROL_LINE_MAX];
     size_t length;
-    bool asked, deaf;     /* it sent its request; we read nothing more from it */
-    void *stream;         /* NULL: it gets a document, or nothing yet */
-    uint64_t patience_ns; /* deadline of its next action; 0: none */
-    uint64_t finish_ns;   /* deadline of its stream's end; 0: none */
+    bool asked, deaf;   /* it sent its request; we read nothing more from it */
+    void *stream;       /* NULL: it gets a document, or nothing yet */
+    uint64_t act_by_ns; /* deadline of its next action; 0: none */
+    uint64_t finish_ns; /* deadline of its stream's end; 0: none */
 } peer;
 
 struct rpp_control_server {
@@ -87,7 +87,7 @@ static void take_request(const rpp_control_server *s, peer *p, size_t line_lengt
 {
     rpp_control_request request;
     p->asked = true;
-    p->patience_ns = 0;
+    p->act_by_ns = 0;
     if (rpp_control_request_parse(p->line, line_length, &request) == RPP_OK) {
         answer(s, p, &request);
     } else {
@@ -103,7 +103,7 @@ static bool hear_after_request(const rpp_control_server *s, peer *p, ssize_t hea
     if (!p->stream) return true;
     if (heard == 0) return false;
     s->service->finish(p->stream);
-    p->finish_ns = rpp_monotonic_ns() + FINISH_PATIENCE_NS;
+    p->finish_ns = rpp_monotonic_ns() + FINISH_WAIT_NS;
     return true;
 }
 
@@ -133,8 +133,8 @@ static bool send_more(peer *p, uint64_t now)
     size_t sent;
     rpp_status status = rpp_control_outbox_send(p->outbox, p->socket.number, &sent);
     if (status == RPP_STOPPED || status == RPP_IO) return false;
-    if (p->asked && status == RPP_OK) p->patience_ns = 0;
-    if (status == RPP_BUSY && (sent || !p->patience_ns)) p->patience_ns = now + TAKING_PATIENCE_NS;
+    if (p->asked && status == RPP_OK) p->act_by_ns = 0;
+    if (status == RPP_BUSY && (sent || !p->act_by_ns)) p->act_by_ns = now + TAKING_WAIT_NS;
     return true;
 }
 
@@ -144,9 +144,9 @@ static bool serve(const rpp_control_server *s, peer *p, short happened)
     uint64_t now = rpp_monotonic_ns();
     if (!rpp_control_descriptor_is_ours(&p->socket)) return false;
     if (happened && !p->deaf && !hear(s, p)) return false;
-    if (p->stream && s->service->look_after) s->service->look_after(p->stream);
+    if (p->stream && s->service->serve) s->service->serve(p->stream);
     if (p->asked && !send_more(p, now)) return false;
-    return (!p->patience_ns || now < p->patience_ns) && (!p->finish_ns || now < p->finish_ns);
+    return (!p->act_by_ns || now < p->act_by_ns) && (!p->finish_ns || now < p->finish_ns);
 }
 
 /* --- all peers --- */
@@ -173,10 +173,10 @@ static void take_peer(rpp_control_server *s)
         return;
     }
     peer *p = &s->peers[s->count];
-    uint64_t patience_ns = s->service->request_patience_ns ? s->service->request_patience_ns : REQUEST_PATIENCE_NS;
+    uint64_t wait_ns = s->service->request_wait_ns ? s->service->request_wait_ns : REQUEST_WAIT_NS;
     *p = (peer){.socket = rpp_control_descriptor_of(number),
                 .outbox = rpp_control_outbox_new(OUTBOX_MAX_BYTES),
-                .patience_ns = rpp_monotonic_ns() + patience_ns};
+                .act_by_ns = rpp_monotonic_ns() + wait_ns};
     if (p->outbox) {
         s->count++;
     } else {
@@ -200,8 +200,8 @@ static int timeout_ms(const rpp_control_server *s)
     for (size_t i = 0; i < s->count; i++) {
         const peer *p = &s->peers[i];
         int own = p->stream ? STREAM_LOOK_MS : -1;
-        if (p->patience_ns) {
-            uint64_t left_ms = p->patience_ns > now ? (p->patience_ns - now) / RPP_NS_PER_MS + 1 : 0;
+        if (p->act_by_ns) {
+            uint64_t left_ms = p->act_by_ns > now ? (p->act_by_ns - now) / RPP_NS_PER_MS + 1 : 0;
             if (own < 0 || left_ms < (uint64_t)own) own = (int)left_ms;
         }
         if (own >= 0 && (least < 0 || own < least)) least = own;
@@ -295,9 +295,9 @@ const char *rpp_control_server_path(const rpp_control_server *s)
     return s->socket.path;
 }
 
-void rpp_control_server_forget_after_fork(rpp_control_server *s)
+void rpp_control_server_discard_after_fork(rpp_control_server *s)
 {
-    rpp_control_socket_forget_after_fork(&s->socket);
+    rpp_control_socket_discard_after_fork(&s->socket);
     for (size_t i = 0; i < RPP_CONTROL_PEERS_MAX; i++) {
         if (s->peers[i].outbox) rpp_control_descriptor_close(&s->peers[i].socket);
     }

@@ -33,12 +33,12 @@ typedef struct rpp_control_service {
     rpp_status (*open)(void *context, const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
                        char why[RPP_CONTROL_WHY_MAX]);
     /* The server calls it about every 30 ms while the stream is open. May be NULL. */
-    void (*look_after)(void *stream);
+    void (*serve)(void *stream);
     /* The peer asked for the end. Push the rest and then call rpp_control_outbox_end, soon, on any thread. */
     void (*finish)(void *stream);
     /* The peer has received everything, or is gone. Push nothing from now on. */
     void (*close)(void *stream);
-    uint64_t request_patience_ns; /* 0: ten seconds */
+    uint64_t request_wait_ns; /* 0: ten seconds */
 } rpp_control_service;
 
 typedef struct rpp_control_server rpp_control_server;
@@ -51,6 +51,6 @@ void rpp_control_server_stop(rpp_control_server *server);
 const char *rpp_control_server_path(const rpp_control_server *server);
 /* In a forked child: closes the child's copies of the descriptors. It frees nothing, because the fork may have
  * interrupted a change. */
-void rpp_control_server_forget_after_fork(rpp_control_server *server);
+void rpp_control_server_discard_after_fork(rpp_control_server *server);
 
 #endif

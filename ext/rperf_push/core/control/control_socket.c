@@ -16,12 +16,12 @@
 #include "base/directory_files.h"
 #include "base/errno_text.h"
 
-#define BACKLOG             16
-#define ENTRIES_MAX         4096 /* of a folder; more are ignored */
-#define SUFFIX              ".sock"
-#define FOLDER_PATIENCE_MS  250
+#define BACKLOG         16
+#define ENTRIES_MAX     4096 /* of a folder; more are ignored */
+#define SUFFIX          ".sock"
+#define FOLDER_WAIT_MS  250
 /* In a folder such as /tmp, any user can hold the lock. */
-#define FOREIGN_PATIENCE_MS 20
+#define FOREIGN_WAIT_MS 20
 
 /* --- descriptors --- */
 
@@ -165,10 +165,10 @@ static bool lock_folder(const char *folder, int *lock)
 {
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock < 0) return true;
-    int patience_ms = is_own(*lock) ? FOLDER_PATIENCE_MS : FOREIGN_PATIENCE_MS;
+    int wait_ms = is_own(*lock) ? FOLDER_WAIT_MS : FOREIGN_WAIT_MS;
     for (int waited_ms = 0; flock(*lock, LOCK_EX | LOCK_NB) != 0; waited_ms++) {
         if (errno != EWOULDBLOCK && errno != EINTR) return true;
-        if (waited_ms == patience_ms) {
+        if (waited_ms == wait_ms) {
             close(*lock);
             return false;
         }
@@ -381,7 +381,7 @@ rpp_status rpp_control_socket_open_again(rpp_control_socket *s, char why[RPP_CON
     return listen_at(s, why) == RPP_OK ? RPP_OK : RPP_IO;
 }
 
-void rpp_control_socket_forget_after_fork(rpp_control_socket *s)
+void rpp_control_socket_discard_after_fork(rpp_control_socket *s)
 {
     rpp_control_descriptor_close(&s->listening);
 }

@@ -55,7 +55,7 @@ RPP_NODISCARD rpp_status rpp_control_socket_open_again(rpp_control_socket *liste
 /* Closes it, and removes the path if it still leads to this socket. */
 void rpp_control_socket_close(rpp_control_socket *listener);
 /* In a forked child: closes the child's descriptor. The path belongs to the parent. */
-void rpp_control_socket_forget_after_fork(rpp_control_socket *listener);
+void rpp_control_socket_discard_after_fork(rpp_control_socket *listener);
 /* Wakes the thread that waits for a peer. The socket accepts no peer from now on. Any thread. */
 void rpp_control_socket_knock(const rpp_control_socket *listener);
 /* Accepts a peer of this user or of root and returns its descriptor, which is non-blocking. Returns -1 if none is

@@ -57,7 +57,7 @@ typedef struct part {
     rpp_pprof_totals totals;
 } part;
 
-/* --- birth and death
+/* --- start and end
  * ------------------------------------------------------------------------------------------------ */
 
 /* "KIND TEXT", or "KIND NAME=TEXT" */
@@ -302,7 +302,7 @@ static uint64_t next_sequence(void)
     return atomic_fetch_add_explicit(&last_sequence, 1, memory_order_relaxed) + 1;
 }
 
-void rpp_exporter_forget_after_fork(void)
+void rpp_exporter_discard_after_fork(void)
 {
     atomic_store_explicit(&last_sequence, 0, memory_order_relaxed);
 }
@@ -312,7 +312,7 @@ static void count_part(const rpp_payload *payload)
     rpp_stats_add(RPP_STAT_samples_encoded, payload->samples);
     rpp_stats_add(RPP_STAT_bytes_encoded, payload->raw_length);
     rpp_stats_add(RPP_STAT_bytes_compressed, payload->length);
-    rpp_stats_add(RPP_STAT_payloads_sealed, 1);
+    rpp_stats_add(RPP_STAT_payloads_created, 1);
 }
 
 static void count_values(const uint64_t values[RPP_VALUE_COUNT])
@@ -356,7 +356,7 @@ static void count_unlabelled(rpp_exporter *exporter, uint64_t unlabelled)
         (unsigned)exporter->limits.max_series, exporter->limits.max_series_raw_bytes >> 20);
 }
 
-static void forget_all(rpp_payload *payload)
+static void discard_all(rpp_payload *payload)
 {
     for (rpp_payload *next; payload; payload = next) {
         next = payload->next;
@@ -372,7 +372,7 @@ static void count_window(const rpp_profile *profile)
 }
 
 /* A random shift: processes that start together have windows that begin together. */
-static uint64_t draw_shift_ns(rpp_exporter *exporter, const rpp_profile *profile)
+static uint64_t random_shift_ns(rpp_exporter *exporter, const rpp_profile *profile)
 {
     uint64_t duration_ns = rpp_profile_duration_ns(profile);
     if (!exporter->limits.one_a_millisecond || !duration_ns) return 0;
@@ -454,7 +454,7 @@ void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile)
 {
     uint64_t started = rpp_thread_cpu_ns();
     window_parts parts = {.exporter = exporter, .profile = profile, .end = &parts.first};
-    parts.shift_ns = draw_shift_ns(exporter, profile);
+    parts.shift_ns = random_shift_ns(exporter, profile);
     rpp_status status = encode_window(exporter, &parts);
     rpp_stats_add(RPP_STAT_encode_cpu_ns, rpp_thread_cpu_ns() - started);
     count_window(profile);
@@ -462,7 +462,7 @@ void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile)
     if (status != RPP_OK) {
         rpp_stats_add(RPP_STAT_encode_failures, 1);
         rpp_log(RPP_LOG_ERROR, "a window could not be encoded and is lost: %s", rpp_status_text(status));
-        forget_all(parts.first);
+        discard_all(parts.first);
     } else if (parts.first) {
         count_labels(exporter, parts.labels_cut);
         count_values(parts.values);

@@ -1,8 +1,8 @@
-/* exporter.h - turns a sealed profile into payloads in the queue: it encodes, compresses, and splits for the backend's
+/* exporter.h - turns a closed profile into payloads in the queue: it encodes, compresses, and splits for the backend's
  * limits.
  *
  * The parts of one window have times 1 ms apart (old Pyroscope storage drops a second profile of the same millisecond),
- * and their sums equal the whole. For the same reason, a backend may ask for a time drawn at random within the window;
+ * and their sums equal the whole. For the same reason, a backend may ask for a time chosen at random within the window;
  * the payload itself keeps the true time.
  *
  * Threads    export: the collector only.
@@ -26,6 +26,6 @@ void rpp_exporter_free(rpp_exporter *exporter);
 /* Logs and counts failures (encode_failures). */
 void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile);
 /* In a forked child: its payloads are numbered from 1. */
-void rpp_exporter_forget_after_fork(void);
+void rpp_exporter_discard_after_fork(void);
 
 #endif

@@ -14,8 +14,8 @@ static bool is_on_offer(const rpp_prospect *p, rpp_source source)
 
 static bool belongs_on_disk(const rpp_prospect *p)
 {
-    bool resting = p->now_ns < p->rest_until_ns;
-    return p->disk_takes && (p->stopping ? p->failing : resting || p->backlog);
+    bool backing_off = p->now_ns < p->backoff_until_ns;
+    return p->disk_takes && (p->stopping ? p->failing : backing_off || p->backlog);
 }
 
 static rpp_step wait_until(const rpp_prospect *p, uint64_t wait_ns)
@@ -33,7 +33,7 @@ rpp_step rpp_next_step(const rpp_prospect *p)
     }
     if (!memory_is_empty && belongs_on_disk(p)) return (rpp_step){.kind = RPP_STEP_STORE};
     if (p->full) return wait_until(p, UINT64_MAX);
-    if (p->now_ns < p->rest_until_ns) return wait_until(p, p->rest_until_ns);
+    if (p->now_ns < p->backoff_until_ns) return wait_until(p, p->backoff_until_ns);
 
     for (rpp_source source = 0; source < RPP_SOURCES; source++) {
         if (!is_on_offer(p, source)) continue;

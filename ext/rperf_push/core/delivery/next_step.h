@@ -1,7 +1,7 @@
 /* next_step.h - what the uploader does next: try a payload, store one, wait, or end.
  *
  * Payloads wait in three sources, which are asked in this order: on disk, in memory, and on disk but set aside, because
- * they may be the reason why a try failed. While the backend rests, and while older payloads are on disk, payloads in
+ * they may be the reason why a try failed. During a backoff, and while older payloads are on disk, payloads in
  * memory go to disk as well. At the end, only payloads in memory are sent, until the deadline; after a failure the rest
  * goes to disk.
  *
@@ -22,7 +22,7 @@ typedef enum rpp_source { RPP_SOURCE_DISK, RPP_SOURCE_MEMORY, RPP_SOURCE_SET_ASI
 
 typedef struct rpp_prospect {
     uint64_t now_ns;
-    uint64_t rest_until_ns;    /* no try before */
+    uint64_t backoff_until_ns; /* no try before */
     uint64_t stop_deadline_ns; /* for stopping */
     bool stopping;
     bool failing;                 /* the last try failed */

@@ -38,9 +38,9 @@ static bool is_refused_for_good(const rpp_backoff_policy *policy, const rpp_atte
     return rpp_attempt_is_refusal(attempt) && now_ns - streak.refused_since_ns >= policy->refusals_ns;
 }
 
-/* The rest is short while a flush or a stop waits, unless the backend sent Retry-After. */
-static uint64_t rest_until_ns(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
-                              rpp_streak streak, uint64_t *random)
+/* The backoff is short while a flush or a stop waits, unless the backend sent Retry-After. */
+static uint64_t backoff_until_ns(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
+                                 rpp_streak streak, uint64_t *random)
 {
     if (s->hurried) return 0;
     if (s->stopping && streak.absent_since_ns) {
@@ -70,12 +70,12 @@ static rpp_next_try follow(const rpp_backoff_policy *policy, const rpp_attempt *
     }
     if (next.verdict != RPP_VERDICT_RETRY) return next;
 
-    next.rest_until_ns = rest_until_ns(policy, attempt, s, next.streak, random);
+    next.backoff_until_ns = backoff_until_ns(policy, attempt, s, next.streak, random);
     if (!rpp_may_be_its_own_fault(attempt)) return next;
     /* A flush must not use up the few tries after a 500. */
     bool waited_for = s->flushing && !rpp_attempt_is_server_error(attempt);
-    next.due_ns = s->hurried ? 1 : waited_for || s->stopping ? next.rest_until_ns : own_due_ns;
-    if (next.due_ns < next.rest_until_ns) next.due_ns = next.rest_until_ns;
+    next.due_ns = s->hurried ? 1 : waited_for || s->stopping ? next.backoff_until_ns : own_due_ns;
+    if (next.due_ns < next.backoff_until_ns) next.due_ns = next.backoff_until_ns;
     if (!next.due_ns) next.due_ns = 1;
     return next;
 }
@@ -86,8 +86,8 @@ rpp_next_try rpp_next_try_after(const rpp_backoff_policy *policy, const rpp_atte
     rpp_next_try next = follow(policy, attempt, s, random);
     if (!s->stale) return next;
     next.streak = s->streak;
-    bool asks_for_more = attempt->retry_after_ns && next.rest_until_ns > s->rest_until_ns;
-    if (!asks_for_more) next.rest_until_ns = s->rest_until_ns;
-    if (next.due_ns && next.due_ns < next.rest_until_ns) next.due_ns = next.rest_until_ns;
+    bool asks_for_more = attempt->retry_after_ns && next.backoff_until_ns > s->backoff_until_ns;
+    if (!asks_for_more) next.backoff_until_ns = s->backoff_until_ns;
+    if (next.due_ns && next.due_ns < next.backoff_until_ns) next.due_ns = next.backoff_until_ns;
     return next;
 }

@@ -1,10 +1,10 @@
 /* next_try.h - decides what follows a try: the verdict on its payload, the time of its next try, and the rest of the
  * backend.
  *
- * There are two waits, each for its own reason. The backend rests after consecutive failures, of any payloads, so an
- * outage costs one try at a time. A payload that may itself have caused the failure waits behind the others. If they
- * are delivered next, it has failed alone, which it may do only a few times. A payload that reached no server is not to
- * blame and stays in front.
+ * There are two waits, each for its own reason. The backend is left alone after consecutive failures, of any payloads,
+ * so an outage costs one try at a time. A payload that may itself have caused the failure waits behind the others. If
+ * they are delivered next, it has failed alone, which it may do only a few times. A payload that reached no server is
+ * not to blame and stays in front.
  *
  * Threads    any thread; the functions are pure.
  * Ownership  the caller keeps everything.
@@ -28,7 +28,7 @@ typedef struct rpp_situation {
     /* The try began before another one failed. So it tells nothing new of the backend, unless it brings a longer
      * Retry-After. */
     bool stale;
-    uint64_t rest_until_ns; /* for stale */
+    uint64_t backoff_until_ns; /* for stale */
     bool flushing, stopping;
     bool hurried;   /* a flush or a stop came while the try was under way */
     bool has_spool; /* another process can send what a stop aborts */
@@ -38,8 +38,8 @@ typedef struct rpp_next_try {
     rpp_verdict verdict;
     rpp_streak streak;
     /* for RPP_VERDICT_RETRY */
-    uint64_t rest_until_ns; /* no try before this time; UINT64_MAX: no try at all */
-    uint64_t due_ns;        /* no try of this payload before; 0: it stays in front of the others */
+    uint64_t backoff_until_ns; /* no try before this time; UINT64_MAX: no try at all */
+    uint64_t due_ns;           /* no try of this payload before; 0: it stays in front of the others */
 } rpp_next_try;
 
 /* It advances `random`. */

@@ -26,7 +26,7 @@ void rpp_payload_sources_part(const rpp_payload_sources *self)
     if (self->spool) rpp_payload_queue_set_overflow(self->queue, NULL, NULL);
 }
 
-void rpp_payload_sources_look(const rpp_payload_sources *self, rpp_prospect *prospect)
+void rpp_payload_sources_inspect(const rpp_payload_sources *self, rpp_prospect *prospect)
 {
     prospect->disk_takes = self->spool && !self->disk_refuses;
     prospect->backlog = self->backlog;

@@ -28,7 +28,7 @@ void rpp_payload_sources_join(const rpp_payload_sources *sources, rpp_http_clien
 void rpp_payload_sources_part(const rpp_payload_sources *sources);
 
 /* Sets the fields of the prospect that are about sources. */
-void rpp_payload_sources_look(const rpp_payload_sources *sources, rpp_prospect *prospect);
+void rpp_payload_sources_inspect(const rpp_payload_sources *sources, rpp_prospect *prospect);
 /* The first payload of a source. NULL: it is not due, or another process has it. */
 rpp_payload *rpp_payload_sources_take(rpp_payload_sources *sources, rpp_source source, uint64_t now_ns);
 

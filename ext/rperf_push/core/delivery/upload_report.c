@@ -25,10 +25,10 @@ static void count_payload(rpp_verdict verdict)
     }
 }
 
-static void count_reason(const rpp_delivery *delivery)
+static void count_reason(const rpp_upload_result *result)
 {
-    const rpp_attempt *attempt = &delivery->attempt;
-    if (delivery->timed_out) {
+    const rpp_attempt *attempt = &result->attempt;
+    if (result->timed_out) {
         rpp_stats_add(RPP_STAT_uploads_failed_timeout, 1);
     } else if (attempt->end == RPP_END_ANSWERED) {
         if (attempt->http_status / 100 == 4) rpp_stats_add(RPP_STAT_uploads_failed_4xx, 1);
@@ -50,9 +50,10 @@ static const char *consequence(rpp_verdict verdict)
 }
 
 /* One line for a series of failures; shortly after a success, only for a series that lasts. */
-static void tell_failure(rpp_upload_report *report, const rpp_delivery *delivery, rpp_verdict verdict, uint64_t now_ns)
+static void tell_failure(rpp_upload_report *report, const rpp_upload_result *result, rpp_verdict verdict,
+                         uint64_t now_ns)
 {
-    rpp_stats_set_last_error(delivery->message);
+    rpp_stats_set_last_error(result->message);
     if (!report->failing) {
         report->failing = true;
         report->told = false;
@@ -63,7 +64,7 @@ static void tell_failure(rpp_upload_report *report, const rpp_delivery *delivery
     if (report->told || (report->told_at_ns && now_ns - report->told_at_ns < QUIET_NS)) return;
     report->told = true;
     report->told_at_ns = now_ns;
-    rpp_log(RPP_LOG_WARN, "upload to %s failed: %s; %s", report->backend_name, delivery->message, consequence(verdict));
+    rpp_log(RPP_LOG_WARN, "upload to %s failed: %s; %s", report->backend_name, result->message, consequence(verdict));
 }
 
 static void tell_success(rpp_upload_report *report, uint64_t now_ns)
@@ -77,14 +78,14 @@ static void tell_success(rpp_upload_report *report, uint64_t now_ns)
 
 /* The end of the session aborted the try. The code that ends the session logs lost payloads, but not unconfirmed ones.
  * With a spool nothing has failed, because another process continues. */
-static void tell_end(rpp_upload_report *report, const rpp_delivery *delivery, rpp_verdict verdict, uint64_t now_ns)
+static void tell_end(rpp_upload_report *report, const rpp_upload_result *result, rpp_verdict verdict, uint64_t now_ns)
 {
-    if (verdict == RPP_VERDICT_UNCONFIRMED) tell_failure(report, delivery, verdict, now_ns);
-    if (verdict == RPP_VERDICT_ABORTED) rpp_stats_set_last_error(delivery->message);
+    if (verdict == RPP_VERDICT_UNCONFIRMED) tell_failure(report, result, verdict, now_ns);
+    if (verdict == RPP_VERDICT_ABORTED) rpp_stats_set_last_error(result->message);
 }
 
 /* The counts come last: a reader that sees them also sees the rest. */
-void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload, const rpp_delivery *delivery,
+void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload, const rpp_upload_result *result,
                            rpp_verdict verdict, uint64_t now_ns, uint64_t realtime_ns)
 {
     if (verdict == RPP_VERDICT_DELIVERED) {
@@ -93,10 +94,10 @@ void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload
         rpp_stats_set(RPP_STAT_last_upload_ok_at_ns, realtime_ns);
         rpp_stats_add(RPP_STAT_uploads_ok, 1);
     } else {
-        bool ended = delivery->attempt.end == RPP_END_ABORTED;
-        (ended ? tell_end : tell_failure)(report, delivery, verdict, now_ns);
-        count_reason(delivery);
-        if (verdict == RPP_VERDICT_RETRY && delivery->attempt.closed)
+        bool ended = result->attempt.end == RPP_END_ABORTED;
+        (ended ? tell_end : tell_failure)(report, result, verdict, now_ns);
+        count_reason(result);
+        if (verdict == RPP_VERDICT_RETRY && result->attempt.closed)
             rpp_stats_add(RPP_STAT_payloads_resent_after_close, 1);
         rpp_stats_add(verdict == RPP_VERDICT_RETRY ? RPP_STAT_uploads_retried : RPP_STAT_uploads_failed, 1);
     }

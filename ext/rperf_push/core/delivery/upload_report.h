@@ -21,7 +21,7 @@ typedef struct rpp_upload_report {
 } rpp_upload_report;
 
 /* Counts one try and its verdict, and logs if something changed. */
-void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload, const rpp_delivery *delivery,
+void rpp_upload_report_try(rpp_upload_report *report, const rpp_payload *payload, const rpp_upload_result *result,
                            rpp_verdict verdict, uint64_t now_ns, uint64_t realtime_ns);
 /* Logs one line, for the first such payload only. */
 void rpp_upload_report_too_old(rpp_upload_report *report, const rpp_payload *payload, uint64_t age_ns);

@@ -58,8 +58,8 @@ struct rpp_uploader {
         unsigned flushes; /* under way */
         uint64_t hurries; /* flushes and stops so far */
         uint64_t lost;    /* payloads so far, not delivered */
-        uint64_t rest_until_ns; /* no try before */
-        uint64_t idle;          /* times the thread found nothing left */
+        uint64_t backoff_until_ns; /* no try before */
+        uint64_t idle;             /* times the thread found nothing left */
         uint64_t stop_deadline_ns;
         bool stopping, gone; /* gone: the thread is done */
     } synced;
@@ -112,7 +112,7 @@ static void put_back(rpp_uploader *self, unsigned at, rpp_payload *payload)
 }
 
 /* Drops and counts the remaining payloads when no thread will send them. */
-static void drop_the_rest(rpp_uploader *self)
+static void drop_what_is_left(rpp_uploader *self)
 {
     for (rpp_payload *payload; (payload = take(self, PLACES, RPP_SOURCE_MEMORY, UINT64_MAX));) {
         if (rpp_payload_sources_store(&self->sources, payload)) {
@@ -180,13 +180,13 @@ static rpp_next_try decide(rpp_uploader *self, place *tried, const rpp_attempt *
                                      .tries = payload->tries,
                                      .streak = self->thread_data.streak,
                                      .stale = stale,
-                                     .rest_until_ns = self->synced.rest_until_ns,
+                                     .backoff_until_ns = self->synced.backoff_until_ns,
                                      .flushing = self->synced.flushes > 0,
                                      .stopping = self->synced.stopping,
                                      .hurried = self->synced.hurries != tried->hurries,
                                      .has_spool = self->options.spool != NULL};
     rpp_next_try next = rpp_next_try_after(&self->options.backoff, attempt, &situation, &self->thread_data.random);
-    self->synced.rest_until_ns = next.rest_until_ns;
+    self->synced.backoff_until_ns = next.backoff_until_ns;
     payload->due_ns = next.due_ns;
     tried->hurries = self->synced.hurries;
     pthread_mutex_unlock(&self->lock);
@@ -199,7 +199,7 @@ static rpp_next_try decide(rpp_uploader *self, place *tried, const rpp_attempt *
 /* Under the lock. */
 static void hurry(rpp_uploader *self)
 {
-    self->synced.rest_until_ns = 0;
+    self->synced.backoff_until_ns = 0;
     rpp_payload_sources_hurry(&self->sources);
 }
 
@@ -211,20 +211,20 @@ static void hurry_what_was_put_back(rpp_uploader *self, uint64_t hurries)
     pthread_mutex_unlock(&self->lock);
 }
 
-static void out_of_memory(rpp_delivery *delivery)
+static void out_of_memory(rpp_upload_result *result)
 {
-    *delivery = (rpp_delivery){.attempt.end = RPP_END_IO_ERROR, .message = "out of memory"};
+    *result = (rpp_upload_result){.attempt.end = RPP_END_IO_ERROR, .message = "out of memory"};
 }
 
 static void end_try(rpp_uploader *self, unsigned at)
 {
     place *tried = &self->thread_data.places[at];
     rpp_payload *payload = tried->payload;
-    rpp_delivery *delivery = &tried->flight.delivery;
+    rpp_upload_result *result = &tried->flight.result;
     uint64_t now = monotonic_ns(self);
-    count_try(self, payload, &delivery->attempt);
-    rpp_next_try next = decide(self, tried, &delivery->attempt, now);
-    rpp_upload_report_try(&self->thread_data.report, payload, delivery, next.verdict, now, realtime_ns(self));
+    count_try(self, payload, &result->attempt);
+    rpp_next_try next = decide(self, tried, &result->attempt, now);
+    rpp_upload_report_try(&self->thread_data.report, payload, result, next.verdict, now, realtime_ns(self));
     self->thread_data.under_way_bytes -= payload->length;
     tried->payload = NULL;
     if (next.verdict == RPP_VERDICT_RETRY) {
@@ -256,8 +256,8 @@ static void begin_try(rpp_uploader *self, unsigned at, rpp_payload *payload, uin
     *flight = (rpp_flight){.payload = payload, .deadline_ns = deadline_ns};
     rpp_status status = self->backend->begin
                             ? self->backend->begin(self->backend, flight)
-                            : self->backend->deliver(self->backend, payload, deadline_ns, &flight->delivery);
-    if (status != RPP_OK) out_of_memory(&flight->delivery);
+                            : self->backend->deliver(self->backend, payload, deadline_ns, &flight->result);
+    if (status != RPP_OK) out_of_memory(&flight->result);
     if (status != RPP_OK || !flight->exchange) end_try(self, at);
 }
 
@@ -268,7 +268,7 @@ static void end_finished(rpp_uploader *self)
         rpp_flight *flight = &self->thread_data.places[at].flight;
         if (!self->thread_data.places[at].payload || !self->http->has_ended(flight->exchange)) continue;
         if (self->backend->end(self->backend, flight) != RPP_OK) {
-            out_of_memory(&flight->delivery);
+            out_of_memory(&flight->result);
             flight->exchange = NULL;
         }
         if (!flight->exchange) end_try(self, at);
@@ -282,7 +282,7 @@ static void look(rpp_uploader *self, rpp_prospect *prospect, uint64_t *hurries)
 {
     *prospect = (rpp_prospect){.now_ns = monotonic_ns(self), .failing = self->thread_data.streak.failures > 0};
     pthread_mutex_lock(&self->lock);
-    prospect->rest_until_ns = self->synced.rest_until_ns;
+    prospect->backoff_until_ns = self->synced.backoff_until_ns;
     prospect->stop_deadline_ns = self->synced.stop_deadline_ns;
     prospect->stopping = self->synced.stopping;
     *hurries = self->synced.hurries;
@@ -293,7 +293,7 @@ static void look(rpp_uploader *self, rpp_prospect *prospect, uint64_t *hurries)
                   self->thread_data.under_way_bytes >= rpp_payload_queue_max_bytes(self->sources.queue) / 2;
     prospect->under_way = under_way > 0;
     prospect->full = under_way && (enough || prospect->failing);
-    rpp_payload_sources_look(&self->sources, prospect);
+    rpp_payload_sources_inspect(&self->sources, prospect);
 }
 
 static void try_first(rpp_uploader *self, rpp_source source, uint64_t now, uint64_t hurries)
@@ -345,7 +345,7 @@ static void *run(void *context)
         case RPP_STEP_END: break;
         }
     }
-    drop_the_rest(self);
+    drop_what_is_left(self);
     pthread_mutex_lock(&self->lock);
     self->synced.gone = true;
     pthread_cond_broadcast(&self->changed);
@@ -356,11 +356,11 @@ static void *run(void *context)
 /* --- flush and stop: other threads
  * ---------------------------------------------------------------------------------- */
 
-/* Waits for a change, under the lock. False: the patience is over. */
-static bool wait_for_change(rpp_uploader *self, rpp_patience *patience)
+/* Waits for a change, under the lock. False: the deadline has passed, or the wait was cancelled. */
+static bool wait_for_change(rpp_uploader *self, rpp_cancellation *cancellation)
 {
-    if (self->synced.gone || rpp_patience_is_over(patience, monotonic_ns(self))) return false;
-    rpp_patience_wait(patience, &self->changed, &self->lock, patience->deadline_ns);
+    if (self->synced.gone || rpp_cancellation_is_over(cancellation, monotonic_ns(self))) return false;
+    rpp_cancellation_wait(cancellation, &self->changed, &self->lock, cancellation->deadline_ns);
     return true;
 }
 
@@ -405,12 +405,12 @@ static bool is_flushed(rpp_uploader *self, const rpp_flush *flush)
     return !being_tried && rpp_payload_queue_oldest(self->sources.queue) > flush->newest;
 }
 
-rpp_status rpp_uploader_flush(rpp_uploader *self, rpp_flush *flush, rpp_patience *patience)
+rpp_status rpp_uploader_flush(rpp_uploader *self, rpp_flush *flush, rpp_cancellation *cancellation)
 {
     pthread_mutex_lock(&self->lock);
     self->synced.flushes++;
     flush_waits(self, flush);
-    while (!is_flushed(self, flush) && wait_for_change(self, patience)) continue;
+    while (!is_flushed(self, flush) && wait_for_change(self, cancellation)) continue;
     self->synced.flushes--;
     bool ended = is_flushed(self, flush), in_time = ended || self->synced.gone;
     bool lost = !ended || lost_so_far(self) != flush->lost_before;
@@ -432,38 +432,39 @@ static void tell_to_stop(rpp_uploader *self, uint64_t deadline_ns)
 }
 
 /* Under the lock. */
-static void wait_until_gone(rpp_uploader *self, rpp_patience *patience, uint64_t until_ns)
+static void wait_until_gone(rpp_uploader *self, rpp_cancellation *cancellation, uint64_t until_ns)
 {
-    if (until_ns > patience->deadline_ns) until_ns = patience->deadline_ns;
-    while (!self->synced.gone && rpp_monotonic_ns() < until_ns && !rpp_patience_is_over(patience, rpp_monotonic_ns())) {
-        rpp_patience_wait(patience, &self->changed, &self->lock, until_ns);
+    if (until_ns > cancellation->deadline_ns) until_ns = cancellation->deadline_ns;
+    while (!self->synced.gone && rpp_monotonic_ns() < until_ns &&
+           !rpp_cancellation_is_over(cancellation, rpp_monotonic_ns())) {
+        rpp_cancellation_wait(cancellation, &self->changed, &self->lock, until_ns);
     }
 }
 
-rpp_status rpp_uploader_stop(rpp_uploader *self, uint64_t deadline_ns, rpp_patience *patience)
+rpp_status rpp_uploader_stop(rpp_uploader *self, uint64_t deadline_ns, rpp_cancellation *cancellation)
 {
     if (!self->joinable) {
-        drop_the_rest(self);
+        drop_what_is_left(self);
         return RPP_OK;
     }
     pthread_mutex_lock(&self->lock);
     tell_to_stop(self, deadline_ns);
-    wait_until_gone(self, patience, deadline_ns);
+    wait_until_gone(self, cancellation, deadline_ns);
     if (!self->synced.gone && rpp_monotonic_ns() >= deadline_ns) {
         if (self->http) self->http->interrupt(self->http);
         rpp_payload_queue_wake(self->sources.queue);
-        wait_until_gone(self, patience, UINT64_MAX);
+        wait_until_gone(self, cancellation, UINT64_MAX);
     }
     bool gone = self->synced.gone;
     pthread_mutex_unlock(&self->lock);
     if (!gone) return RPP_TIMEOUT;
     pthread_join(self->thread, NULL);
     self->joinable = false;
-    drop_the_rest(self); /* payloads that were pushed meanwhile */
+    drop_what_is_left(self); /* payloads that were pushed meanwhile */
     return RPP_OK;
 }
 
-/* --- birth and death
+/* --- start and end
  * ------------------------------------------------------------------------------------------------ */
 
 static void wake(void *http)
@@ -509,7 +510,7 @@ void rpp_uploader_free(rpp_uploader *self)
     rpp_free(self);
 }
 
-void rpp_uploader_forget_after_fork(rpp_uploader *self)
+void rpp_uploader_discard_after_fork(rpp_uploader *self)
 {
-    if (self) rpp_spool_forget_after_fork(self->options.spool);
+    if (self) rpp_spool_discard_after_fork(self->options.spool);
 }

@@ -25,8 +25,8 @@
 #include <stdint.h>
 
 #include "backends/backend.h"
+#include "base/cancellation.h"
 #include "base/clock.h"
-#include "base/patience.h"
 #include "delivery/payload_queue.h"
 #include "http/http_client.h"
 #include "spool/spool.h"
@@ -56,15 +56,17 @@ typedef struct rpp_flush {
 /* Begins a flush. Call it before you hand over the last payload, which may be lost before the wait begins. */
 rpp_flush rpp_uploader_begin_flush(rpp_uploader *uploader);
 /* Waits until all payloads that were in the queue at the time of the call are delivered, and does not wait with
- * retries; with a spool, until both are empty. RPP_TIMEOUT: the patience ended first; call it again to continue.
- * RPP_IO: payloads were lost since the flush began. */
-RPP_NODISCARD rpp_status rpp_uploader_flush(rpp_uploader *uploader, rpp_flush *flush, rpp_patience *patience);
+ * retries; with a spool, until both are empty. RPP_TIMEOUT: the deadline passed, or the wait was cancelled; call it
+ * again to continue. RPP_IO: payloads were lost since the flush began. */
+RPP_NODISCARD rpp_status rpp_uploader_flush(rpp_uploader *uploader, rpp_flush *flush, rpp_cancellation *cancellation);
 /* Sends the rest until the deadline (monotonic), then interrupts the client and joins the thread. What remains goes to
  * the spool or is counted (payloads_dropped_shutdown, or unconfirmed if it had gone out whole). RPP_TIMEOUT: the
- * patience ended before the thread did. Then do not free the uploader: call stop again, with any deadline. */
-RPP_NODISCARD rpp_status rpp_uploader_stop(rpp_uploader *uploader, uint64_t deadline_ns, rpp_patience *patience);
+ * deadline passed, or the wait was cancelled, before the thread ended. Then do not free the uploader: call stop again,
+ * with any deadline. */
+RPP_NODISCARD rpp_status rpp_uploader_stop(rpp_uploader *uploader, uint64_t deadline_ns,
+                                           rpp_cancellation *cancellation);
 void rpp_uploader_free(rpp_uploader *uploader);
 /* In a forked child, which abandons the parent's uploader: closes the files that it had open. */
-void rpp_uploader_forget_after_fork(rpp_uploader *uploader);
+void rpp_uploader_discard_after_fork(rpp_uploader *uploader);
 
 #endif

@@ -7,7 +7,7 @@
  * instead, the server has died: none of 30 requests that met a killed Pyroscope was stored. Such a request is sent
  * again, at most twice.
  *
- * 401, 403 and 404 come from rotated tokens and reloading proxies as well as from mistakes, so refusals are retried for
+ * 401, 403 and 404 come from rotated tokens and reloading proxies as well as from errors, so refusals are retried for
  * as long as the policy says.
  *
  * Threads    any thread; the functions are pure.

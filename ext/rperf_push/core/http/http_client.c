@@ -26,10 +26,10 @@ typedef enum expectation { EXPECT_UNKNOWN, EXPECT_ANSWERED, EXPECT_IGNORED } exp
 typedef struct curl_client {
     rpp_http_client client; /* first: a curl client is a client */
     const rpp_settings *settings;
-    pthread_mutex_t *gate; /* held around every call of libcurl except the wait and the wake-up */
-    CURLM *multi;          /* keeps the connections */
-    CURL *easy;            /* never performed: each request's handle is a copy of it */
-    char *user, *password; /* for basic authentication; NULL: none */
+    pthread_mutex_t *fork_lock; /* held around every call of libcurl except the wait and the wake-up */
+    CURLM *multi;               /* keeps the connections */
+    CURL *easy;                 /* never performed: each request's handle is a copy of it */
+    char *user, *password;      /* for basic authentication; NULL: none */
     rpp_http_descriptors descriptors;
     uint64_t connected_ns; /* start of the latest connection; 0: none */
     expectation expectation;
@@ -47,14 +47,14 @@ struct rpp_http_exchange {
     rpp_http_exchange *next;
 };
 
-static void enter_gate(curl_client *self)
+static void lock_libcurl(curl_client *self)
 {
-    if (self->gate) pthread_mutex_lock(self->gate);
+    if (self->fork_lock) pthread_mutex_lock(self->fork_lock);
 }
 
-static void leave_gate(curl_client *self)
+static void unlock_libcurl(curl_client *self)
 {
-    if (self->gate) pthread_mutex_unlock(self->gate);
+    if (self->fork_lock) pthread_mutex_unlock(self->fork_lock);
 }
 
 /* --- one request
@@ -68,14 +68,14 @@ static void tell_before_send(curl_client *self, const rpp_http_request *request)
 #if LIBCURL_VERSION_NUM >= 0x075000
 #define TELLS_BEFORE_SEND 1
 #define KEPT_CONNECTIONS  ((long)RPP_HTTP_EXCHANGES_MAX)
-/* The connection is established. The callback may take long, so it runs without the gate: no fork waits for it. */
+/* The connection is established. The callback may take long, so it runs without the fork lock: no fork waits for it. */
 static int before_send(void *context, char *to, char *from, int to_port, int from_port)
 {
     rpp_http_exchange *exchange = context;
     (void)to, (void)from, (void)to_port, (void)from_port;
-    leave_gate(exchange->client);
+    unlock_libcurl(exchange->client);
     tell_before_send(exchange->client, exchange->transfer.request);
-    enter_gate(exchange->client);
+    lock_libcurl(exchange->client);
     return CURL_PREREQFUNC_OK;
 }
 #else
@@ -125,7 +125,7 @@ static rpp_status attach(curl_client *self, rpp_http_exchange *exchange)
     return curl_multi_add_handle(self->multi, easy) == CURLM_OK ? RPP_OK : RPP_NO_MEMORY;
 }
 
-/* Under the gate. */
+/* Under the fork lock. */
 static void detach(curl_client *self, rpp_http_exchange *exchange)
 {
     if (exchange->easy) curl_multi_remove_handle(self->multi, exchange->easy);
@@ -137,7 +137,7 @@ static void detach(curl_client *self, rpp_http_exchange *exchange)
 
 static bool start(curl_client *self, rpp_http_exchange *exchange);
 
-/* Under the gate. A 417 begins the same request anew: nothing was stored, and it may be sent without asking. */
+/* Under the fork lock. A 417 begins the same request anew: nothing was stored, and it may be sent without asking. */
 static void conclude(curl_client *self, rpp_http_exchange *exchange, rpp_transfer_end end, CURLcode code)
 {
     exchange->status = rpp_http_transfer_conclude(&exchange->transfer, exchange->easy, end, code);
@@ -147,7 +147,7 @@ static void conclude(curl_client *self, rpp_http_exchange *exchange, rpp_transfe
     if (exchange->status == RPP_OK && exchange->transfer.unexpected) start(self, exchange);
 }
 
-/* Under the gate. False: it has ended. */
+/* Under the fork lock. False: it has ended. */
 static bool start(curl_client *self, rpp_http_exchange *exchange)
 {
     const rpp_http_request *request = exchange->transfer.request;
@@ -174,12 +174,12 @@ static rpp_status begin(rpp_http_client *client, const rpp_http_request *request
     exchange->client = self;
     exchange->transfer.request = request;
     if (!TELLS_BEFORE_SEND) tell_before_send(self, request);
-    enter_gate(self);
+    lock_libcurl(self);
     if (start(self, exchange)) {
         exchange->next = self->exchanges;
         self->exchanges = exchange;
     }
-    leave_gate(self);
+    unlock_libcurl(self);
     *begun = exchange;
     return RPP_OK;
 }
@@ -205,7 +205,7 @@ static rpp_http_exchange *find_exchange(const curl_client *self, const CURL *eas
     return exchange;
 }
 
-/* Under the gate. What libcurl has ended. */
+/* Under the fork lock. What libcurl has ended. */
 static void conclude_finished(curl_client *self, CURLMcode failed)
 {
     int left = 0;
@@ -221,7 +221,7 @@ static void conclude_finished(curl_client *self, CURLMcode failed)
     }
 }
 
-/* Under the gate. What we end. */
+/* Under the fork lock. What we end. */
 static void conclude_late(curl_client *self, uint64_t now)
 {
     bool interrupted = atomic_load(&self->interrupted);
@@ -275,16 +275,16 @@ static void wait_for_network(curl_client *self, uint64_t left_ns)
 static void wait_for_end(rpp_http_client *client, uint64_t until_ns)
 {
     curl_client *self = (curl_client *)client;
-    enter_gate(self);
+    lock_libcurl(self);
     bool ended = drive(self);
-    leave_gate(self);
+    unlock_libcurl(self);
     uint64_t now = rpp_monotonic_ns();
     until_ns = next_deadline_ns(self, until_ns);
     if (ended || now >= until_ns) return;
     wait_for_network(self, until_ns - now);
-    enter_gate(self);
+    lock_libcurl(self);
     drive(self);
-    leave_gate(self);
+    unlock_libcurl(self);
 }
 
 static rpp_status perform(rpp_http_client *client, const rpp_http_request *request, rpp_http_response *response)
@@ -374,7 +374,7 @@ static CURLcode set_constants(CURL *easy)
     SET(CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-    SET(CURLOPT_QUICK_EXIT, 1L); /* otherwise, to give up a slow name lookup would wait for it, inside the gate */
+    SET(CURLOPT_QUICK_EXIT, 1L); /* otherwise, to give up a slow name lookup would wait for it, inside the fork lock */
 #endif
     /* A single request gains nothing from HTTP/2, and HTTP/2 hides how much of a body has gone out. */
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -423,21 +423,21 @@ static void client_free(rpp_http_client *client)
 {
     curl_client *self = (curl_client *)client;
     if (!self) return;
-    enter_gate(self);
+    lock_libcurl(self);
     curl_easy_cleanup(self->easy);
     curl_multi_cleanup(self->multi);
-    leave_gate(self);
+    unlock_libcurl(self);
     rpp_free(self->user);
     rpp_free(self->password);
     rpp_free(self);
 }
 
-static void forget_after_fork(rpp_http_client *client)
+static void discard_after_fork(rpp_http_client *client)
 {
     rpp_http_descriptors_close_all(&((curl_client *)client)->descriptors);
 }
 
-rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *gate)
+rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *fork_lock)
 {
     curl_client *self = rpp_calloc(1, sizeof *self);
     if (!self) return NULL;
@@ -449,18 +449,18 @@ rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex
                                      .end = end,
                                      .wake = wake,
                                      .interrupt = interrupt,
-                                     .forget_after_fork = forget_after_fork,
+                                     .discard_after_fork = discard_after_fork,
                                      .free = client_free};
     self->settings = settings;
-    self->gate = gate;
+    self->fork_lock = fork_lock;
     atomic_init(&self->interrupted, false);
 
-    enter_gate(self);
+    lock_libcurl(self);
     self->multi = rpp_http_new_multi(&self->descriptors);
     self->easy = curl_easy_init();
     if (self->multi) curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, KEPT_CONNECTIONS);
     bool good = self->multi && self->easy && choose_user(self) == RPP_OK && set_settings(self) == CURLE_OK;
-    leave_gate(self);
+    unlock_libcurl(self);
     if (good) return &self->client;
     client_free(&self->client);
     return NULL;

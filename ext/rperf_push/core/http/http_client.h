@@ -14,7 +14,8 @@
  * Safety
  *   TLS is verified unless the settings disable it. Credentials go only to the configured host (no redirect is
  *   followed). At most 64 KiB of an answer are read. http_proxy, no_proxy and SSL_CERT_FILE work as curl documents
- *   them. libcurl runs under `gate`, which is released while libcurl waits, so that a fork never interrupts libcurl.
+ *   them. libcurl runs under `fork_lock`, which is released while libcurl waits, so that a fork never interrupts
+ *   libcurl.
  *
  * Threads    interrupt and wake: any thread. All others: one thread.
  * Ownership  the caller keeps request and response, and ends each exchange; the settings must outlive the client.
@@ -38,8 +39,8 @@ typedef struct rpp_http_exchange rpp_http_exchange;
 
 /* The interface; tests have their own client. */
 typedef struct rpp_http_client {
-    /* Set before the first request, or NULL. Called, without the gate, with a request's claim at least once before the
-     * first byte of the request can go out. */
+    /* Set before the first request, or NULL. Called, without the fork lock, with a request's claim at least once before
+     * the first byte of the request can go out. */
     void (*before_send)(void *context, unsigned claim);
     void *before_send_context;
     uint64_t connection_max_age_ns;
@@ -58,13 +59,13 @@ typedef struct rpp_http_client {
     /* Exchanges end soon with RPP_END_ABORTED, and every later one ends at once. */
     void (*interrupt)(struct rpp_http_client *);
     /* In a forked child: closes the parent's descriptors and touches nothing else of the client. */
-    void (*forget_after_fork)(struct rpp_http_client *);
+    void (*discard_after_fork)(struct rpp_http_client *);
     void (*free)(struct rpp_http_client *);
 } rpp_http_client;
 
-/* A client with libcurl and the authentication, headers, TLS and proxy of the settings. `gate` may be NULL. Reads
+/* A client with libcurl and the authentication, headers, TLS and proxy of the settings. `fork_lock` may be NULL. Reads
  * http_proxy and similar variables once, here. NULL if out of memory. */
-rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *gate);
+rpp_http_client *rpp_curl_client_new(const rpp_settings *settings, pthread_mutex_t *fork_lock);
 
 /* Call it once per process, before any thread of ours exists. */
 RPP_NODISCARD rpp_status rpp_curl_global_init(void);

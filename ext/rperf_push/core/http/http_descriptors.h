@@ -7,7 +7,7 @@
  *
  * Unknown remain the pair of a name lookup in progress, and eventfds, which newer versions close on exec.
  *
- * Threads    one at a time, under the gate; close_all in a forked child.
+ * Threads    one at a time, under the fork lock; close_all in a forked child.
  * Ownership  libcurl owns the descriptors; the caller owns the handle.
  */
 #ifndef RPP_HTTP_DESCRIPTORS_H

@@ -1,7 +1,7 @@
 /* http_headers.h - builds the header lines of a request, ours and the settings', and refuses lines that contain another
  * one.
  *
- * Threads    one at a time, under the gate.
+ * Threads    one at a time, under the fork lock.
  * Ownership  the caller frees the list with curl_slist_free_all.
  */
 #ifndef RPP_HTTP_HEADERS_H

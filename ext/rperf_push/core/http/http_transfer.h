@@ -1,6 +1,6 @@
 /* http_transfer.h - one request inside libcurl: it supplies the body, collects the answer, and records the end.
  *
- * Threads    the thread that performs, under the gate.
+ * Threads    the thread that performs, under the fork lock.
  * Ownership  the caller owns request, response and handle.
  */
 #ifndef RPP_HTTP_TRANSFER_H

@@ -60,7 +60,7 @@ rpp_label_policy *rpp_label_policy_new(const rpp_settings *settings, bool legal_
     return policy;
 }
 
-static void forget_all(rpp_label_policy *policy)
+static void discard_all(rpp_label_policy *policy)
 {
     for (size_t i = 0; i < policy->rule_count; i++) rpp_free(policy->rules[i].key.bytes);
     for (size_t i = 0; i < policy->name_count; i++) rpp_free(policy->names[i].text.bytes);
@@ -74,7 +74,7 @@ static void forget_all(rpp_label_policy *policy)
 void rpp_label_policy_free(rpp_label_policy *policy)
 {
     if (!policy) return;
-    forget_all(policy);
+    discard_all(policy);
     rpp_free(policy->rules);
     rpp_free(policy->names);
     rpp_free(policy->values);
@@ -98,7 +98,7 @@ void rpp_label_policy_begin(rpp_label_policy *policy, uint64_t now_ns)
 {
     size_t kept = 0;
     policy->now_ns = now_ns;
-    if (policy->rule_count > RPP_LABEL_KEYS_KNOWN_MAX) forget_all(policy);
+    if (policy->rule_count > RPP_LABEL_KEYS_KNOWN_MAX) discard_all(policy);
     rpp_hash_index_clear(&policy->by_value);
     for (size_t i = 0; i < policy->value_count; i++) {
         value *known = &policy->values[i];

@@ -1,4 +1,4 @@
-/* pprof_encoder.h - encodes a sealed profile as uncompressed pprof (perftools.profiles.Profile).
+/* pprof_encoder.h - encodes a closed profile as uncompressed pprof (perftools.profiles.Profile).
  *
  * It is the only user of nanopb. It meets the requirements of servers and of `go tool pprof`: string 0 is empty, ids
  * are 1..N in order of use, one mapping serves every location, system_name is empty, period_type and

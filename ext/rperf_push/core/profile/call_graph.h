@@ -1,4 +1,4 @@
-/* call_graph.h - sums stacks by function: own time, total time, lines, and calls.
+/* call_graph.h - sums stacks by function: self time, total time, lines, and calls.
  *
  * Each sample counts once for a function, line or call, even if it occurs several times in the stack, so no share
  * exceeds one.

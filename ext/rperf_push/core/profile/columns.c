@@ -14,7 +14,7 @@ static size_t add_custom(unsigned used, rpp_column *columns)
     return count;
 }
 
-static const char *const squares_types[RPP_DRAWN_VALUES] = {
+static const char *const squares_types[RPP_SAMPLED_VALUES] = {
     [RPP_VALUE_CPU] = "cpu_squares",
     [RPP_VALUE_WALL] = "wall_squares",
     [RPP_VALUE_ALLOC_OBJECTS] = "alloc_objects_squares",
@@ -38,7 +38,7 @@ static size_t add_precision(size_t count, rpp_column *columns)
     if (!is_taken(samples.type, columns, values)) columns[count++] = samples;
     for (size_t i = 0; i < values; i++) {
         rpp_value value = columns[i].value;
-        if (value >= RPP_DRAWN_VALUES) continue;
+        if (value >= RPP_SAMPLED_VALUES) continue;
         const char *type = i == 0 ? "weight_squares" : squares_types[value];
         if (is_taken(type, columns, values)) continue;
         columns[count++] = (rpp_column){type, RPP_PRECISION_UNIT, value, RPP_CUSTOM_NONE, RPP_COLUMN_SQUARES};

@@ -1,8 +1,8 @@
 /* columns.h - the values of a profile as formats list them: those of a mode, and each one that the program counts
  * itself. With RPP_MODE_PRECISION there are more columns behind them, which say how precise a row is: `samples`, its
- * captures; `weight_squares`, the sum of the squared weights of its draws, of the first value of the mode; and
- * TYPE_squares, that sum of each other value that is drawn. What was measured exactly adds nothing to it. A value that
- * is not drawn has no such column.
+ * captures; `weight_squares`, the sum of the squared weights of its samples, of the first value of the mode; and
+ * TYPE_squares, that sum of each other value that is sampled. What was measured exactly adds nothing to it. A value
+ * that is not sampled has no such column.
  *
  * Threads    any thread; the profile must not change meanwhile.
  * Ownership  texts live as long as the process.
@@ -17,7 +17,7 @@
 #include "base/value_types.h"
 #include "profile/profile.h"
 
-#define RPP_COLUMNS_MAX    (RPP_VALUE_COUNT + RPP_CUSTOM_MAX + 1 + RPP_DRAWN_VALUES)
+#define RPP_COLUMNS_MAX    (RPP_VALUE_COUNT + RPP_CUSTOM_MAX + 1 + RPP_SAMPLED_VALUES)
 /* What a reader tells these columns from values by. */
 #define RPP_PRECISION_UNIT "precision"
 
@@ -35,7 +35,7 @@ size_t rpp_columns_of(const rpp_profile *profile, unsigned mode, rpp_column colu
 /* Of a column of squares, which may be more than any integer has room for. */
 static inline double rpp_column_squares_at(const rpp_column *column, const rpp_row *row)
 {
-    return column->value < RPP_DRAWN_VALUES ? row->squares.of[column->value] : 0;
+    return column->value < RPP_SAMPLED_VALUES ? row->squares.of[column->value] : 0;
 }
 /* Of squares, at most INT64_MAX. */
 uint64_t rpp_column_at(const rpp_column *column, const rpp_row *row);

@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 #include "sampling/frame_names.h"
 
-/* Before the profile is sealed: rows that are no contention lose their count, and the others get their delay. */
+/* Before the profile is closed: rows that are no contention lose their count, and the others get their delay. */
 void rpp_find_contentions(rpp_profile *profile, const rpp_frame_names *names);
 
 #endif

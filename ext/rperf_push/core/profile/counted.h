@@ -1,8 +1,9 @@
-/* counted.h - gives what the VM's counters say to the rows that were drawn: counters decide sums, draws decide shares.
+/* counted.h - gives what the VM's counters say to the rows that were sampled: counters decide totals, samples decide
+ * the distribution.
  *
- * A draw of an allocation weighs as many objects as it stands for. The rows get the counted objects of their window by
- * these weights, so their sum is the counter's, to the object. The VM does not count bytes: a row gets those of its
- * draws, in proportion to its objects.
+ * A sample of an allocation weighs as many objects as it stands for. The rows get the counted objects of their window
+ * by these weights, so their sum is the counter's, to the object. The VM does not count bytes: a row gets those of its
+ * samples, in proportion to its objects.
  *
  * Threads    one at a time.
  * Ownership  the caller owns the rows.
@@ -15,9 +16,9 @@
 
 #include "profile/row.h"
 
-/* The sum of the weights of all draws. */
-uint64_t rpp_counted_drawn(const rpp_row *rows, size_t count);
-/* Uses up the weights of all draws. Returns the objects that found no draw: none, or all of them. */
-uint64_t rpp_counted_share_out(rpp_row *rows, size_t count, uint64_t objects);
+/* The sum of the weights of all samples. */
+uint64_t rpp_counted_sampled(const rpp_row *rows, size_t count);
+/* Uses up the weights of all samples. Returns the objects that found no sample: none, or all of them. */
+uint64_t rpp_counted_distribute(rpp_row *rows, size_t count, uint64_t objects);
 
 #endif

@@ -7,7 +7,7 @@
 
 typedef struct thread_stacks {
     uint32_t thread_seq, labels;
-    size_t last_row, last_rows[RPP_STATE_COUNT]; /* 1-based, as in shares.h */
+    size_t last_row, last_rows[RPP_STATE_COUNT]; /* 1-based, as in distribution.h */
 } thread_stacks;
 
 typedef struct all_stacks {

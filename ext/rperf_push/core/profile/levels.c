@@ -9,32 +9,33 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 
-/* Births wait for the end of their window to hear who is alive, so there may be more of them than watched objects. */
-#define BIRTHS_A_PLACE 4u
-#define MANY_STACKS    1024u
+/* Allocations wait for the end of their window to hear who is alive, so there may be more of them than watched objects.
+ * */
+#define ALLOCATIONS_A_PLACE 4u
+#define MANY_STACKS         1024u
 
-typedef struct birth {
+typedef struct allocation {
     uint64_t number;
-    double objects; /* that it stands for; of a draw of an open window, not scaled yet */
+    double objects; /* that it stands for; of a sample of an open window, not scaled yet */
     uint32_t bytes; /* of one object */
     uint32_t window;
     uint32_t stack;
-    bool drawn; /* and not scaled yet */
+    bool sampled; /* and not scaled yet */
     rpp_label_set *labels;
-} birth;
+} allocation;
 
 struct rpp_levels {
     rpp_frame_names *names;
     bool ages;
     uint32_t capacity;
-    birth *births; /* by number */
+    allocation *allocations; /* by number */
     size_t count, room;
     rpp_stack_table *stacks;
 
     /* of the latest boundary */
     rpp_survivor *survivors;
     size_t survivor_count;
-    uint64_t next_birth, told_ns;
+    uint64_t next_allocation, told_ns;
 };
 
 static rpp_stack_table *new_stacks(void)
@@ -74,46 +75,46 @@ static void let_go(const rpp_levels *l, const rpp_stack_table *stacks)
 void rpp_levels_free(rpp_levels *l)
 {
     if (!l) return;
-    for (size_t i = 0; i < l->count; i++) rpp_label_set_release(l->births[i].labels);
+    for (size_t i = 0; i < l->count; i++) rpp_label_set_release(l->allocations[i].labels);
     if (l->stacks) let_go(l, l->stacks);
     rpp_stack_table_free(l->stacks);
-    rpp_free(l->births);
+    rpp_free(l->allocations);
     rpp_free(l->survivors);
     rpp_free(l);
 }
 
-/* --- births --- */
+/* --- allocations --- */
 
-static size_t most_births(const rpp_levels *l)
+static size_t most_allocations(const rpp_levels *l)
 {
-    return (size_t)l->capacity * BIRTHS_A_PLACE;
+    return (size_t)l->capacity * ALLOCATIONS_A_PLACE;
 }
 
 bool rpp_levels_are_filling(const rpp_levels *l)
 {
-    return l->count >= most_births(l) / 4 * 3;
+    return l->count >= most_allocations(l) / 4 * 3;
 }
 
 void rpp_levels_note(rpp_levels *l, const rpp_sample *sample, const rpp_location *locations)
 {
-    uint64_t weight = sample->alloc_drawn ? sample->alloc_drawn : sample->alloc_objects;
-    uint64_t bytes = sample->alloc_drawn ? sample->alloc_drawn_bytes : sample->alloc_space;
+    uint64_t weight = sample->alloc_sampled ? sample->alloc_sampled : sample->alloc_objects;
+    uint64_t bytes = sample->alloc_sampled ? sample->alloc_sampled_bytes : sample->alloc_space;
     uint32_t stack, known = rpp_stack_table_location_count(l->stacks);
-    rpp_status status = l->count < most_births(l) ? RPP_OK : RPP_LIMIT;
-    if (status == RPP_OK) status = rpp_grow((void **)&l->births, &l->room, l->count + 1, sizeof *l->births);
+    rpp_status status = l->count < most_allocations(l) ? RPP_OK : RPP_LIMIT;
+    if (status == RPP_OK) status = rpp_grow((void **)&l->allocations, &l->room, l->count + 1, sizeof *l->allocations);
     if (status == RPP_OK) status = rpp_stack_table_intern(l->stacks, locations, sample->depth, &stack);
     if (status != RPP_OK || !weight) {
         rpp_stats_add(RPP_STAT_objects_unwatched, 1);
         return;
     }
     hold_from(l, l->stacks, known);
-    l->births[l->count++] = (birth){
+    l->allocations[l->count++] = (allocation){
         .number = sample->watched,
         .objects = (double)weight,
         .bytes = (uint32_t)(bytes / weight),
         .window = sample->window,
         .stack = stack,
-        .drawn = sample->alloc_drawn > 0,
+        .sampled = sample->alloc_sampled > 0,
         .labels = rpp_label_set_retain(sample->labels),
     };
 }
@@ -121,28 +122,28 @@ void rpp_levels_note(rpp_levels *l, const rpp_sample *sample, const rpp_location
 void rpp_levels_tell(rpp_levels *l, const rpp_watched *watched, uint64_t boundary_ns)
 {
     l->survivor_count = watched ? rpp_watched_list(watched, l->survivors, RPP_WATCHED_MAX) : 0;
-    l->next_birth = watched ? rpp_watched_next_birth(watched) : UINT64_MAX;
+    l->next_allocation = watched ? rpp_watched_next_allocation(watched) : UINT64_MAX;
     l->told_ns = boundary_ns;
 }
 
-/* An outcome is known when the window of the birth is over, and its request must not be kept for as long as the object
- * lives. */
-static void settle_labels(birth *b)
+/* An outcome is known when the window of the allocation is over, and its request must not be kept for as long as the
+ * object lives. */
+static void resolve_labels(allocation *b)
 {
-    rpp_label_set *settled;
-    if (!rpp_label_set_outcome(b->labels) || rpp_label_set_settled(b->labels, &settled) != RPP_OK) return;
+    rpp_label_set *resolved;
+    if (!rpp_label_set_outcome(b->labels) || rpp_label_set_resolved(b->labels, &resolved) != RPP_OK) return;
     rpp_label_set_release(b->labels);
-    b->labels = settled;
+    b->labels = resolved;
 }
 
-static void scale(rpp_levels *l, uint32_t window, double objects_a_draw)
+static void scale(rpp_levels *l, uint32_t window, double objects_per_sample)
 {
     for (size_t i = 0; i < l->count; i++) {
-        birth *b = &l->births[i];
+        allocation *b = &l->allocations[i];
         if (b->window != window) continue;
-        if (b->drawn) b->objects *= objects_a_draw;
-        b->drawn = false;
-        settle_labels(b);
+        if (b->sampled) b->objects *= objects_per_sample;
+        b->sampled = false;
+        resolve_labels(b);
     }
 }
 
@@ -157,8 +158,8 @@ const char *rpp_gcs_text(uint32_t gcs)
     return gcs < 64 ? "16-63" : "64+";
 }
 
-/* A reference to the birth's labels, with the age if it is wanted and there is room and memory for it. */
-static rpp_label_set *labels_of(const rpp_levels *l, const birth *b, uint32_t gcs)
+/* A reference to the allocation's labels, with the age if it is wanted and there is room and memory for it. */
+static rpp_label_set *labels_of(const rpp_levels *l, const allocation *b, uint32_t gcs)
 {
     const char *text = rpp_gcs_text(gcs);
     const rpp_label age = {RPP_GCS_LABEL, text, sizeof RPP_GCS_LABEL - 1, (uint32_t)strlen(text)};
@@ -167,7 +168,7 @@ static rpp_label_set *labels_of(const rpp_levels *l, const birth *b, uint32_t gc
     return rpp_label_set_retain(b->labels);
 }
 
-static void add_row(const rpp_levels *l, const birth *b, const rpp_survivor *survivor, rpp_profile *profile)
+static void add_row(const rpp_levels *l, const allocation *b, const rpp_survivor *survivor, rpp_profile *profile)
 {
     rpp_location locations[RPP_MAX_DEPTH + 1];
     uint32_t depth;
@@ -181,9 +182,9 @@ static void add_row(const rpp_levels *l, const birth *b, const rpp_survivor *sur
     rpp_label_set_release(labels);
 }
 
-static int by_birth(const void *a, const void *b)
+static int by_allocation(const void *a, const void *b)
 {
-    uint64_t one = ((const rpp_survivor *)a)->birth, other = ((const rpp_survivor *)b)->birth;
+    uint64_t one = ((const rpp_survivor *)a)->allocation, other = ((const rpp_survivor *)b)->allocation;
     return one < other ? -1 : one > other;
 }
 
@@ -192,16 +193,16 @@ static void meet(rpp_levels *l, rpp_profile *profile)
 {
     size_t kept = 0, at = 0;
     for (size_t i = 0; i < l->count; i++) {
-        birth *b = &l->births[i];
-        while (at < l->survivor_count && l->survivors[at].birth < b->number) at++;
+        allocation *b = &l->allocations[i];
+        while (at < l->survivor_count && l->survivors[at].allocation < b->number) at++;
         const rpp_survivor *its = at < l->survivor_count ? &l->survivors[at] : NULL;
-        bool lives = its && its->birth == b->number;
-        if (!lives && b->number < l->next_birth) {
+        bool lives = its && its->allocation == b->number;
+        if (!lives && b->number < l->next_allocation) {
             rpp_label_set_release(b->labels);
             continue;
         }
         if (lives && its->gcs && profile) add_row(l, b, its, profile);
-        l->births[kept++] = *b;
+        l->allocations[kept++] = *b;
     }
     l->count = kept;
 }
@@ -217,7 +218,7 @@ static void renew_stacks(rpp_levels *l)
     for (size_t i = 0; all && i < l->count; i++) {
         rpp_location locations[RPP_MAX_DEPTH + 1];
         uint32_t depth;
-        const uint32_t *stack = rpp_stack_table_get(l->stacks, l->births[i].stack, &depth);
+        const uint32_t *stack = rpp_stack_table_get(l->stacks, l->allocations[i].stack, &depth);
         for (uint32_t k = 0; k < depth; k++) locations[k] = rpp_stack_table_location(l->stacks, stack[k]);
         all = rpp_stack_table_intern(fresh, locations, depth, &ids[i]) == RPP_OK;
     }
@@ -225,7 +226,7 @@ static void renew_stacks(rpp_levels *l)
     if (all) {
         hold_from(l, fresh, 0);
         let_go(l, l->stacks);
-        for (size_t i = 0; i < l->count; i++) l->births[i].stack = ids[i];
+        for (size_t i = 0; i < l->count; i++) l->allocations[i].stack = ids[i];
         unwanted = l->stacks;
         l->stacks = fresh;
     }
@@ -235,16 +236,16 @@ static void renew_stacks(rpp_levels *l)
 
 void rpp_levels_add(rpp_levels *l, uint32_t window, const rpp_profile_limits *limits, rpp_profile **profile)
 {
-    if (*profile) scale(l, window, rpp_profile_objects_a_draw(*profile));
+    if (*profile) scale(l, window, rpp_profile_objects_per_sample(*profile));
     if (!*profile && l->survivor_count) *profile = rpp_profile_new(limits);
-    if (l->survivor_count) qsort(l->survivors, l->survivor_count, sizeof *l->survivors, by_birth);
+    if (l->survivor_count) qsort(l->survivors, l->survivor_count, sizeof *l->survivors, by_allocation);
     meet(l, *profile);
     renew_stacks(l);
     if (*profile) rpp_profile_set_level_ns(*profile, l->told_ns);
     l->survivor_count = 0;
 }
 
-size_t rpp_levels_births(const rpp_levels *l)
+size_t rpp_levels_allocations(const rpp_levels *l)
 {
     return l->count;
 }

@@ -1,13 +1,13 @@
 /* levels.h - what the watched objects of a session are: the stacks and labels that they were born with, for longer than
  * a window.
  *
- * A birth comes as a sample. At the end of a window, the table of watched objects (sampling/watched.h) says which of
- * them are alive. They become rows of this window: a level, not a sum. What was alive at the last GC counts, because
+ * An allocation comes as a sample. At the end of a window, the table of watched objects (sampling/watched.h) says which
+ * of them are alive. They become rows of this window: a level, not a sum. What was alive at the last GC counts, because
  * of younger objects it is unknown whether they are garbage.
  *
- * A drawn object stands for as many objects as the VM counted in its window for each one drawn (counted.h).
+ * A sampled object stands for as many objects as the VM counted in its window for each one sampled (counted.h).
  *
- * Names of frames are held as long as a birth needs them. Frames themselves are not: a method may refer to the object.
+ * Names of frames are held as long as an allocation needs them, but not frames: a method may refer to the object.
  *
  * Threads    one at a time: the collector. Only `tell` runs under the GVL, while the collector is not at it
  *            (pipeline.h).
@@ -37,11 +37,11 @@ bool rpp_levels_are_filling(const rpp_levels *levels);
 /* The objects that are alive at the boundary; NULL: none. Allocates nothing. */
 void rpp_levels_tell(rpp_levels *levels, const rpp_watched *watched, uint64_t boundary_ns);
 /* Adds the level that was told to the profile of this window, or to a new one if that is NULL and there is a level.
- * Forgets the dead. If out of memory, the profile may lack some rows, or all. */
+ * Discards the dead. If out of memory, the profile may lack some rows, or all. */
 void rpp_levels_add(rpp_levels *levels, uint32_t window, const rpp_profile_limits *limits, rpp_profile **profile);
 
-/* For tests: how many births it knows. */
-size_t rpp_levels_births(const rpp_levels *levels);
+/* For tests: how many allocations it knows. */
+size_t rpp_levels_allocations(const rpp_levels *levels);
 /* The label of so many GCs: "0", "1", "2-3", "4-7", ... */
 const char *rpp_gcs_text(uint32_t gcs);
 

@@ -7,10 +7,10 @@
 
 /* A process that works now and then reaches a safepoint this soon after the end of a window; an idle process does
  * not. */
-#define SAFEPOINT_PATIENCE_NS (5 * RPP_NS_PER_S)
+#define SAFEPOINT_WAIT_NS (5 * RPP_NS_PER_S)
 /* Windows follow the monotonic clock. If the wall clock was set by more than this, the next window starts at the new
  * time. */
-#define CLOCK_STEP_NS         RPP_NS_PER_S
+#define CLOCK_STEP_NS     RPP_NS_PER_S
 
 static uint64_t current_offset(const rpp_open_windows *w)
 {
@@ -61,21 +61,21 @@ uint64_t rpp_open_windows_known_due_ns(const rpp_open_windows *w, uint32_t windo
     const rpp_profile *profile = w->profiles[window & 1];
     if (!profile || w->known_until_ns || !rpp_profile_row_count(profile)) return UINT64_MAX;
     uint64_t half_ns = w->interval_ns / 2;
-    return w->due_ns + (half_ns > SAFEPOINT_PATIENCE_NS ? half_ns : SAFEPOINT_PATIENCE_NS);
+    return w->due_ns + (half_ns > SAFEPOINT_WAIT_NS ? half_ns : SAFEPOINT_WAIT_NS);
 }
 
-static void share_out(rpp_open_windows *w, rpp_profile *profile, rpp_draws draws)
+static void distribute(rpp_open_windows *w, rpp_profile *profile, rpp_weighing weighing)
 {
-    if (draws.last) rpp_give_last_stacks(profile);
-    rpp_profile_share_out(profile, draws.longest_ns, draws.last, &w->rests);
+    if (weighing.last) rpp_give_last_stacks(profile);
+    rpp_profile_distribute(profile, weighing.longest_ns, weighing.last, &w->carry_over);
 }
 
-rpp_profile *rpp_open_windows_take_known(rpp_open_windows *w, uint32_t window, rpp_draws draws,
+rpp_profile *rpp_open_windows_take_known(rpp_open_windows *w, uint32_t window, rpp_weighing weighing,
                                          const rpp_frame_names *names, uint64_t now_ns)
 {
     rpp_profile *profile = w->profiles[window & 1];
     w->known_until_ns = now_ns;
-    share_out(w, profile, draws);
+    distribute(w, profile, weighing);
     return rpp_window_part_known(profile, names, &w->limits);
 }
 
@@ -87,22 +87,22 @@ bool rpp_open_windows_is_named(const rpp_open_windows *w, uint32_t window, const
     return !profile || rpp_profile_is_named(profile, names);
 }
 
-static rpp_profile *take_drawn(rpp_open_windows *w, uint32_t window, rpp_draws draws)
+static rpp_profile *take_sampled(rpp_open_windows *w, uint32_t window, rpp_weighing weighing)
 {
     rpp_profile *profile = w->profiles[window & 1];
     w->profiles[window & 1] = NULL;
     if (!profile) return NULL;
-    share_out(w, profile, draws);
+    distribute(w, profile, weighing);
     if (rpp_profile_row_count(profile)) return profile;
     rpp_profile_free(profile);
     return NULL;
 }
 
-rpp_closed_window rpp_open_windows_close(rpp_open_windows *w, uint32_t window, rpp_draws draws, uint64_t end_ns)
+rpp_closed_window rpp_open_windows_close(rpp_open_windows *w, uint32_t window, rpp_weighing weighing, uint64_t end_ns)
 {
     rpp_closed_window closed = {.start_ns = atomic_load(&w->start_ns), .known_until_ns = w->known_until_ns};
     w->known_until_ns = 0;
-    closed.profile = take_drawn(w, window, draws);
+    closed.profile = take_sampled(w, window, weighing);
     closed.since_ns = closed.known_until_ns && closed.known_until_ns < end_ns ? closed.known_until_ns : closed.start_ns;
     if (closed.known_until_ns && closed.profile) {
         uint64_t since_known_ns = rpp_ns_since(end_ns, closed.known_until_ns);

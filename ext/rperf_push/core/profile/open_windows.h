@@ -3,7 +3,7 @@
  * There are two at most: the current one and, during a rotation, the one before it. The lowest bit of its number tells
  * a window from the other one.
  *
- * If no thread runs, no thread can be settled, so the window stays open. What is known of it may then be taken soon
+ * If no thread runs, no thread can be flushed, so the window stays open. What is known of it may then be taken soon
  * after its end; the rest follows when the window is closed, without the time that belongs to the first part
  * (window_part.h).
  *
@@ -31,20 +31,21 @@ typedef struct rpp_open_windows {
     uint64_t known_until_ns;     /* what was known of it was taken up to here; 0: not yet */
     uint64_t realtime_offset_ns; /* realtime = monotonic + this, modulo 2^64 */
     rpp_profile *profiles[2];    /* NULL until the first sample */
-    rpp_rests rests;
+    rpp_carry_over carry_over;
 } rpp_open_windows;
 
-/* How draws are weighed at the end. */
-typedef struct rpp_draws {
+/* How samples are weighed at the end. */
+typedef struct rpp_weighing {
     uint64_t longest_ns; /* the greatest weight of one */
     bool last;           /* nothing is left for later windows */
-} rpp_draws;
+} rpp_weighing;
 
 /* A window that is over, in at most two parts: late[start_ns, known_until_ns] and profile[since_ns, end_ns]. */
 typedef struct rpp_closed_window {
     rpp_profile *late; /* what came late for the part that was taken before; NULL: nothing */
     uint64_t start_ns, known_until_ns;
-    rpp_profile *profile; /* NULL: no draw came. The time that the clocks summed up waits for a window with a draw */
+    rpp_profile
+        *profile; /* NULL: no sample came. The time that the clocks summed up waits for a window with a sample */
     uint64_t since_ns;
 } rpp_closed_window;
 
@@ -64,13 +65,14 @@ uint64_t rpp_open_windows_realtime_ns(const rpp_open_windows *windows, uint64_t 
 /* When what is known of the current window is worth a delivery; UINT64_MAX: nothing is known, or it was taken. */
 uint64_t rpp_open_windows_known_due_ns(const rpp_open_windows *windows, uint32_t window);
 /* Takes what is known up to now. NULL: nothing. */
-rpp_profile *rpp_open_windows_take_known(rpp_open_windows *windows, uint32_t window, rpp_draws draws,
+rpp_profile *rpp_open_windows_take_known(rpp_open_windows *windows, uint32_t window, rpp_weighing weighing,
                                          const rpp_frame_names *names, uint64_t now_ns);
 /* False: it has frames without names. */
 bool rpp_open_windows_is_named(const rpp_open_windows *windows, uint32_t window, const rpp_frame_names *names);
 /* Ends the window at this boundary, where the next one starts. */
-rpp_closed_window rpp_open_windows_close(rpp_open_windows *windows, uint32_t window, rpp_draws draws, uint64_t end_ns);
-/* After the closed window was sealed: the next one. */
+rpp_closed_window rpp_open_windows_close(rpp_open_windows *windows, uint32_t window, rpp_weighing weighing,
+                                         uint64_t end_ns);
+/* After the closed window was closed: the next one. */
 void rpp_open_windows_begin(rpp_open_windows *windows, uint64_t start_ns);
 
 #endif

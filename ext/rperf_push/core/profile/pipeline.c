@@ -9,9 +9,9 @@
 #include "base/thread.h"
 #include "base/waker.h"
 #include "profile/contention.h"
+#include "profile/no_samples.h"
 #include "profile/open_windows.h"
 #include "profile/shown_stacks.h"
-#include "profile/silence.h"
 #include "profile/watch.h"
 
 /* While no thread runs, nothing can be captured and no window can close, so the collector sleeps until a thread runs.
@@ -20,11 +20,11 @@
 /* The collector asks for rotations and for work on frames this often, even if the sampling period is longer. */
 #define LONGEST_TICK_NS       (50 * RPP_NS_PER_MS)
 /* A job at the next safepoint names frames. A window waits no longer than this for names. */
-#define NAMES_PATIENCE_NS     (3 * RPP_NS_PER_S)
+#define NAMES_WAIT_NS         (3 * RPP_NS_PER_S)
 #define COLLECTOR_STACK_BYTES (1024 * 1024)
 
 struct rpp_pipeline {
-    /* set at birth */
+    /* set when it is created */
     rpp_pipeline_options options;
     rpp_pipeline_seams seams;
     const rpp_clock *clock;
@@ -34,7 +34,7 @@ struct rpp_pipeline {
     /* shared with the sampler */
     _Atomic unsigned work;
     _Atomic uint32_t window;      /* the current window */
-    _Atomic uint32_t rotated;     /* windows below this one are settled and may be sealed */
+    _Atomic uint32_t rotated;     /* windows below this one are flushed and may be closed */
     _Atomic uint64_t boundary_ns; /* of the last rotation */
     _Atomic bool last;
     _Atomic bool asleep;
@@ -47,8 +47,8 @@ struct rpp_pipeline {
     rpp_levels *levels; /* NULL: none */
 
     /* collector only */
-    uint64_t settled_since_ns;
-    rpp_silence silence;
+    uint64_t flushed_since_ns;
+    rpp_no_samples no_samples;
 
     pthread_t thread;
     bool started;
@@ -89,8 +89,8 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
     p->windows.keeps_pace = options->keeps_pace;
     rpp_open_windows_init(&p->windows, now);
     atomic_store(&p->boundary_ns, now);
-    if (options->moments.on_ns) rpp_watch_init(&p->watch, options->moments.on_ns, options->moments.off_ns, now);
-    if (options->tells_silence) rpp_silence_init(&p->silence, options->interval_ns, now);
+    if (options->bursts.on_ns) rpp_watch_init(&p->watch, options->bursts.on_ns, options->bursts.off_ns, now);
+    if (options->warns_without_samples) rpp_no_samples_init(&p->no_samples, options->interval_ns, now);
     rpp_waker_init(&p->waker);
     p->ticker = options->ticker;
     p->seat.waker = &p->waker;
@@ -118,9 +118,9 @@ void rpp_pipeline_free(rpp_pipeline *p)
     rpp_free(p);
 }
 
-void rpp_pipeline_forget_after_fork(rpp_pipeline *p)
+void rpp_pipeline_discard_after_fork(rpp_pipeline *p)
 {
-    rpp_sample_buffer_forget_after_fork(p->buffer);
+    rpp_sample_buffer_discard_after_fork(p->buffer);
 }
 
 /* --- the collector thread --- */
@@ -133,13 +133,13 @@ static void ingest(const rpp_sample *sample, const rpp_location *locations, void
         rpp_stats_add(RPP_STAT_time_lost_ns, sample->wall_ns);
     }
     if (p->levels && sample->watched) rpp_levels_note(p->levels, sample, locations);
-    if (p->options.seen && !sample->sum) rpp_whereabouts_note(p->options.seen, sample, locations, monotonic(p));
+    if (p->options.seen && !sample->is_total) rpp_whereabouts_note(p->options.seen, sample, locations, monotonic(p));
     rpp_label_set_release(sample->labels);
 }
 
 static void drain(rpp_pipeline *p)
 {
-    if (rpp_sample_buffer_drain(p->buffer, ingest, p)) rpp_silence_end(&p->silence, monotonic(p));
+    if (rpp_sample_buffer_drain(p->buffer, ingest, p)) rpp_no_samples_end(&p->no_samples, monotonic(p));
 }
 
 static uint32_t delivered_windows(rpp_pipeline *p)
@@ -165,10 +165,10 @@ static void begin_window(rpp_pipeline *p, uint64_t start_ns)
 }
 
 /* If the kernel's tick is longer than the period, every tick is taken. */
-static rpp_draws draws_of(const rpp_pipeline *p)
+static rpp_weighing weighing_of(const rpp_pipeline *p)
 {
     uint64_t period = rpp_ticker_period_ns(p->ticker);
-    return (rpp_draws){period > p->options.tick_ns ? period : p->options.tick_ns, atomic_load(&p->last)};
+    return (rpp_weighing){period > p->options.tick_ns ? period : p->options.tick_ns, atomic_load(&p->last)};
 }
 
 /* A preemption often falls on a tick, because the kernel's time slices end at ticks. */
@@ -181,10 +181,10 @@ static void note_preemptions(void)
 /* An encoded window takes time. Another collector ticks meanwhile. */
 static void deliver(rpp_pipeline *p, rpp_profile *profile, uint64_t start_ns, uint64_t end_ns)
 {
-    rpp_stats_add(RPP_STAT_windows_sealed, 1);
+    rpp_stats_add(RPP_STAT_windows_closed, 1);
     note_preemptions();
     if (profile) {
-        rpp_profile_seal(profile, rpp_open_windows_realtime_ns(&p->windows, start_ns), end_ns - start_ns);
+        rpp_profile_close(profile, rpp_open_windows_realtime_ns(&p->windows, start_ns), end_ns - start_ns);
         rpp_ticker_hand_over(p->ticker, &p->seat);
         rpp_find_contentions(profile, p->names);
         rpp_show_stacks(profile, p->names, p->options.class_labels);
@@ -205,28 +205,28 @@ static void deliver_what_is_known(rpp_pipeline *p)
     uint64_t now = monotonic(p);
     uint32_t window = atomic_load(&p->window);
     if (now < known_due_ns(p) || window != delivered_windows(p)) return;
-    rpp_profile *known = rpp_open_windows_take_known(&p->windows, window, draws_of(p), p->names, now);
+    rpp_profile *known = rpp_open_windows_take_known(&p->windows, window, weighing_of(p), p->names, now);
     if (known) deliver(p, known, atomic_load(&p->windows.start_ns), now);
 }
 
-/* Seals and delivers the window that a rotation has settled, once its frames have names. */
-static void seal_settled_window(rpp_pipeline *p, bool patient)
+/* Closes and delivers the window that a rotation has flushed, once its frames have names. */
+static void close_flushed_window(rpp_pipeline *p, bool wait_for_names)
 {
     uint32_t window = delivered_windows(p);
     if (window == atomic_load_explicit(&p->rotated, memory_order_acquire)) return;
-    drain(p); /* the buffer has everything that was settled before `rotated` was raised */
+    drain(p); /* the buffer has everything that was flushed before `rotated` was raised */
 
     uint64_t now = monotonic(p), end = atomic_load(&p->boundary_ns);
-    if (!p->settled_since_ns) p->settled_since_ns = now;
-    if (patient && now - p->settled_since_ns < NAMES_PATIENCE_NS &&
+    if (!p->flushed_since_ns) p->flushed_since_ns = now;
+    if (wait_for_names && now - p->flushed_since_ns < NAMES_WAIT_NS &&
         !rpp_open_windows_is_named(&p->windows, window, p->names)) {
         return;
     }
-    p->settled_since_ns = 0;
+    p->flushed_since_ns = 0;
 
-    rpp_closed_window closed = rpp_open_windows_close(&p->windows, window, draws_of(p), end);
+    rpp_closed_window closed = rpp_open_windows_close(&p->windows, window, weighing_of(p), end);
     if (closed.late) deliver(p, closed.late, closed.start_ns, closed.known_until_ns);
-    if (!closed.profile) rpp_silence_window(&p->silence);
+    if (!closed.profile) rpp_no_samples_window(&p->no_samples);
     if (p->levels) rpp_levels_add(p->levels, window, &p->options.limits, &closed.profile);
     deliver(p, closed.profile, closed.since_ns, end);
     begin_window(p, end);
@@ -278,7 +278,7 @@ static void collector_sleeps_until_a_thread_runs(rpp_pipeline *p)
 }
 
 /* A collector that does not tick sleeps until its window is over, and then wakes in the same rhythm until the window is
- * settled. With moments, each wakes at their changes as well. */
+ * flushed. With bursts, each wakes at their changes as well. */
 static void collector_waits_for_the_next_tick(rpp_pipeline *p)
 {
     uint64_t period = rpp_ticker_period_ns(p->ticker), tick = rpp_ticker_next_ns(p->ticker, &p->seat);
@@ -302,20 +302,20 @@ static void *collector_main(void *context)
         unsigned activity = p->seams.activity(p->seams.context);
         quiet = activity ? 0 : quiet + 1;
         drain(p);
-        rpp_watch_look(&p->watch, slept, monotonic(p));
+        rpp_watch_update(&p->watch, slept, monotonic(p));
         ask_for_work(p, activity, due);
-        seal_settled_window(p, true);
-        rpp_silence_look(&p->silence, monotonic(p));
+        close_flushed_window(p, true);
+        rpp_no_samples_check(&p->no_samples, monotonic(p));
         slept = quiet >= 2;
         if (!slept) {
             collector_waits_for_the_next_tick(p);
         } else {
             deliver_what_is_known(p);
-            if (rpp_watch_rest(&p->watch)) p->seams.ask(p->seams.context);
+            if (rpp_watch_sleep(&p->watch)) p->seams.ask(p->seams.context);
             collector_sleeps_until_a_thread_runs(p);
         }
     }
-    seal_settled_window(p, false);
+    close_flushed_window(p, false);
 
     pthread_mutex_lock(&p->lock);
     p->ended = true;
@@ -331,21 +331,21 @@ rpp_status rpp_pipeline_start(rpp_pipeline *p)
     return status;
 }
 
-/* Waits for a change, under the lock. False: the patience is over. */
-static bool wait_for_change(rpp_pipeline *p, rpp_patience *patience)
+/* Waits for a change, under the lock. False: the deadline has passed, or the wait was cancelled. */
+static bool wait_for_change(rpp_pipeline *p, rpp_cancellation *cancellation)
 {
-    if (rpp_patience_is_over(patience, rpp_monotonic_ns())) return false;
-    rpp_patience_wait(patience, &p->changed, &p->lock, patience->deadline_ns);
+    if (rpp_cancellation_is_over(cancellation, rpp_monotonic_ns())) return false;
+    rpp_cancellation_wait(cancellation, &p->changed, &p->lock, cancellation->deadline_ns);
     return true;
 }
 
-rpp_status rpp_pipeline_stop(rpp_pipeline *p, rpp_patience *patience)
+rpp_status rpp_pipeline_stop(rpp_pipeline *p, rpp_cancellation *cancellation)
 {
     if (!p->started) return RPP_OK;
     pthread_mutex_lock(&p->lock);
     p->stopping = true;
     rpp_waker_wake(&p->waker);
-    while (!p->ended && wait_for_change(p, patience)) continue;
+    while (!p->ended && wait_for_change(p, cancellation)) continue;
     bool ended = p->ended;
     pthread_mutex_unlock(&p->lock);
     if (!ended) return RPP_TIMEOUT;
@@ -384,7 +384,7 @@ bool rpp_pipeline_watches(const rpp_pipeline *p)
     return rpp_watch_is_on(&p->watch);
 }
 
-void rpp_pipeline_set_moments(rpp_pipeline *p, bool on)
+void rpp_pipeline_set_bursts(rpp_pipeline *p, bool on)
 {
     rpp_watch_want(&p->watch, on);
 }
@@ -446,10 +446,10 @@ void rpp_pipeline_set_last(rpp_pipeline *p)
     atomic_store(&p->last, true);
 }
 
-rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *p, uint32_t window, rpp_patience *patience)
+rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *p, uint32_t window, rpp_cancellation *cancellation)
 {
     pthread_mutex_lock(&p->lock);
-    while ((int32_t)(p->delivered - window) < 0 && !p->ended && wait_for_change(p, patience)) continue;
+    while ((int32_t)(p->delivered - window) < 0 && !p->ended && wait_for_change(p, cancellation)) continue;
     bool delivered = (int32_t)(p->delivered - window) >= 0;
     pthread_mutex_unlock(&p->lock);
     return delivered ? RPP_OK : RPP_TIMEOUT;

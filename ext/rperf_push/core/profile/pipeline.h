@@ -8,17 +8,17 @@
  *
  * Lifecycle
  *   new -> start (thread) -> ... -> stop (thread joined, last window delivered) -> free.
- *   A forked child abandons its parent's pipeline, whose locks and tables may be inconsistent: forget_after_fork.
+ *   A forked child abandons its parent's pipeline, whose locks and tables may be inconsistent: discard_after_fork.
  *
  * Rotation
  *   1. due: the collector sets RPP_WORK_ROTATE and asks.       4. the collector drains the buffer once more,
  *   2. the sampler calls begin_rotation: a boundary in time,      waits for the names of the window's frames,
- *      a new window number.                                       seals the profile and gives it to `deliver`.
- *   3. it settles every thread up to the boundary, in batches,
+ *      a new window number.                                       closes the profile and gives it to `deliver`.
+ *   3. it flushes every thread up to the boundary, in batches,
  *      then calls end_rotation.
  *
  * Threads    as noted at each function.
- * Ownership  the caller owns the pipeline; `deliver` takes each sealed profile.
+ * Ownership  the caller owns the pipeline; `deliver` takes each closed profile.
  */
 #ifndef RPP_PIPELINE_H
 #define RPP_PIPELINE_H
@@ -26,14 +26,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancellation.h"
 #include "base/clock.h"
-#include "base/patience.h"
 #include "profile/levels.h"
 #include "profile/profile.h"
 #include "profile/ticker.h"
 #include "profile/whereabouts.h"
+#include "sampling/bursts.h"
 #include "sampling/frame_names.h"
-#include "sampling/moments.h"
 #include "sampling/sample_buffer.h"
 
 /* Work that the collector asks for. */
@@ -52,7 +52,7 @@ typedef struct rpp_pipeline_seams {
     unsigned (*activity)(void *context);
     /* At a tick: who runs at this instant, and what its CPU clock shows. Collector thread. */
     rpp_finding (*find)(void *context);
-    /* Takes a sealed profile. Collector thread. */
+    /* Takes a closed profile. Collector thread. */
     void (*deliver)(rpp_profile *profile, void *context);
     void *context;
 } rpp_pipeline_seams;
@@ -62,15 +62,15 @@ typedef struct rpp_pipeline_options {
     uint64_t tick_ns;     /* the kernel's tick, if ticks come from it; 0: unknown */
     rpp_ticker *ticker;   /* of all pipelines of the sampler; outlives them */
     size_t buffer_half_bytes;
-    rpp_moments moments; /* the averages; 0: none. What is watched in them: see rpp_pipeline_watches */
+    rpp_bursts bursts; /* the averages; 0: none. What is watched in them: see rpp_pipeline_watches */
     rpp_profile_limits limits;
-    uint32_t watched_max;   /* objects that may be watched for levels (levels.h); 0: no levels */
-    bool ages;              /* levels say how many GCs their objects have survived */
-    bool class_labels;      /* classes of allocated objects are labels, not frames (shown_stacks.h) */
-    bool keeps_pace;        /* a late boundary makes the next window shorter */
-    bool tells_silence;     /* logs a line if samples stop (silence.h) */
-    rpp_whereabouts *seen;  /* gets each sample, or NULL; outlives the pipeline */
-    const rpp_clock *clock; /* NULL: the machine's */
+    uint32_t watched_max;       /* objects that may be watched for levels (levels.h); 0: no levels */
+    bool ages;                  /* levels say how many GCs their objects have survived */
+    bool class_labels;          /* classes of allocated objects are labels, not frames (shown_stacks.h) */
+    bool keeps_pace;            /* a late boundary makes the next window shorter */
+    bool warns_without_samples; /* logs a line if samples stop (no_samples.h) */
+    rpp_whereabouts *seen;      /* gets each sample, or NULL; outlives the pipeline */
+    const rpp_clock *clock;     /* NULL: the machine's */
 } rpp_pipeline_options;
 
 typedef struct rpp_pipeline rpp_pipeline;
@@ -81,13 +81,14 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
 RPP_NODISCARD rpp_status rpp_pipeline_start(rpp_pipeline *pipeline);
 /* Moves the start of the first window to this time (monotonic), when sampling begins. */
 void rpp_pipeline_open(rpp_pipeline *pipeline, uint64_t start_ns);
-/* Ends the collector and waits for it. RPP_TIMEOUT: the patience ended first. The collector is then still busy: do not
- * free the pipeline, call again. Samples that are buffered but not rotated are lost: rotate first. */
-RPP_NODISCARD rpp_status rpp_pipeline_stop(rpp_pipeline *pipeline, rpp_patience *patience);
+/* Ends the collector and waits for it. RPP_TIMEOUT: the deadline passed, or the wait was cancelled. The collector is
+ * then still busy: do not free the pipeline, call again. Samples that are buffered but not rotated are lost: rotate
+ * first. */
+RPP_NODISCARD rpp_status rpp_pipeline_stop(rpp_pipeline *pipeline, rpp_cancellation *cancellation);
 void rpp_pipeline_free(rpp_pipeline *pipeline);
 /* In a forked child, after the sampler has abandoned the parent's pipeline: frees the buffer, which is most of its
  * memory. The rest is never freed, because the fork may have come in the middle of a change. */
-void rpp_pipeline_forget_after_fork(rpp_pipeline *pipeline);
+void rpp_pipeline_discard_after_fork(rpp_pipeline *pipeline);
 
 /* --- called by the sampler, in application threads; the functions of this block are async-signal-safe --- */
 
@@ -96,9 +97,9 @@ rpp_sample_buffer *rpp_pipeline_buffer(rpp_pipeline *pipeline);
 unsigned rpp_pipeline_work(rpp_pipeline *pipeline);
 /* The number of the current window. */
 uint32_t rpp_pipeline_window(const rpp_pipeline *pipeline);
-/* With moments, a pipeline watches in them: rpp_pipeline_watches. The sampler says what it does; until it does that,
+/* With bursts, a pipeline watches in them: rpp_pipeline_watches. The sampler says what it does; until it does that,
  * the collector asks. A new pipeline has none. */
-void rpp_pipeline_set_moments(rpp_pipeline *pipeline, bool on);
+void rpp_pipeline_set_bursts(rpp_pipeline *pipeline, bool on);
 bool rpp_pipeline_watches(const rpp_pipeline *pipeline);
 void rpp_pipeline_note_watching(rpp_pipeline *pipeline, bool on);
 /* A thread began to run: ends the collector's deep sleep. Cheap if it is awake. */
@@ -114,7 +115,7 @@ void rpp_pipeline_want_frames(rpp_pipeline *pipeline, bool wanted);
 RPP_NODISCARD rpp_status rpp_pipeline_begin_rotation(rpp_pipeline *pipeline, uint64_t boundary_ns);
 /* Between the two: which of the watched objects are alive; NULL: none. Nothing without levels. */
 void rpp_pipeline_tell_level(rpp_pipeline *pipeline, const rpp_watched *watched);
-/* All threads are settled up to the boundary. */
+/* All threads are flushed up to the boundary. */
 void rpp_pipeline_end_rotation(rpp_pipeline *pipeline);
 bool rpp_pipeline_is_rotating(const rpp_pipeline *pipeline);
 /* The boundary of the current or last rotation: monotonic ns. */
@@ -122,9 +123,11 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
 
 /* --- any ordinary thread --- */
 
-/* Waits until every window before `window` was delivered. RPP_TIMEOUT: the patience ended first. */
-RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window, rpp_patience *patience);
-/* Windows that are sealed from now on leave no rest for later ones. Call it before the last rotation of a session. */
+/* Waits until every window before `window` was delivered. RPP_TIMEOUT: the deadline passed, or the wait was cancelled.
+ * */
+RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window,
+                                                     rpp_cancellation *cancellation);
+/* Windows that are closed from now on leave no rest for later ones. Call it before the last rotation of a session. */
 void rpp_pipeline_set_last(rpp_pipeline *pipeline);
 /* On: the collector is one of those that tick (ticker.h). Off, as a new one is: it wakes only for windows, names and
  * the buffer. */

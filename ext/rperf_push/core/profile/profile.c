@@ -38,9 +38,9 @@ struct rpp_profile {
     size_t last_rows[LAST_ROWS]; /* rows for samples without a row of their own; NO_ROW: none yet */
     size_t last_row_count;
     rpp_hash_index by_key;
-    rpp_shares shares;
+    rpp_distribution distribution;
     uint64_t objects_counted, objects_seen; /* by the VM; one by one, in samples */
-    double objects_a_draw;
+    double objects_per_sample;
     uint64_t level_ns;
     uint64_t time_ns, duration_ns;
 };
@@ -83,7 +83,7 @@ void rpp_profile_free(rpp_profile *profile)
     rpp_stack_table_free(profile->stacks);
     rpp_label_sets_free(profile->label_sets);
     rpp_hash_index_destroy(&profile->by_key);
-    rpp_shares_destroy(&profile->shares);
+    rpp_distribution_destroy(&profile->distribution);
     rpp_free(profile->rows);
     rpp_free(profile);
 }
@@ -168,34 +168,34 @@ static double square(uint64_t weight)
     return (double)weight * (double)weight;
 }
 
-static void note_draws(rpp_row *row, const rpp_sample *sample)
+static void note_sampled(rpp_row *row, const rpp_sample *sample)
 {
-    row->cpu_drawn_ns += sample->cpu_drawn_ns;
-    row->wall_drawn_ns += sample->wall_drawn_ns;
-    row->waits_drawn += sample->waits_drawn;
-    row->alloc_drawn += sample->alloc_drawn;
-    row->alloc_drawn_bytes += sample->alloc_drawn_bytes;
-    row->squares_drawn.of[RPP_VALUE_CPU] += square(sample->cpu_drawn_ns);
-    row->squares_drawn.of[RPP_VALUE_WALL] += square(sample->wall_drawn_ns);
-    row->squares_drawn.of[RPP_VALUE_ALLOC_OBJECTS] += square(sample->alloc_drawn);
-    row->squares_drawn.of[RPP_VALUE_ALLOC_SPACE] += square(sample->alloc_drawn_bytes);
+    row->cpu_sampled_ns += sample->cpu_sampled_ns;
+    row->wall_sampled_ns += sample->wall_sampled_ns;
+    row->waits_sampled += sample->waits_sampled;
+    row->alloc_sampled += sample->alloc_sampled;
+    row->alloc_sampled_bytes += sample->alloc_sampled_bytes;
+    row->squares_sampled.of[RPP_VALUE_CPU] += square(sample->cpu_sampled_ns);
+    row->squares_sampled.of[RPP_VALUE_WALL] += square(sample->wall_sampled_ns);
+    row->squares_sampled.of[RPP_VALUE_ALLOC_OBJECTS] += square(sample->alloc_sampled);
+    row->squares_sampled.of[RPP_VALUE_ALLOC_SPACE] += square(sample->alloc_sampled_bytes);
 }
 
 rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations)
 {
     if (sample->state >= RPP_STATE_COUNT || sample->custom_id > RPP_CUSTOM_MAX) return RPP_INVALID;
-    if (sample->sum) {
+    if (sample->is_total) {
         uint32_t labels;
         profile->objects_counted += sample->alloc_objects;
         if (sample->alloc_objects) return RPP_OK; /* of no thread: it has no time */
         bool fits = intern_labels(profile, sample, &labels) == RPP_OK;
-        rpp_shares_add(&profile->shares, sample, fits ? labels : 0);
+        rpp_distribution_add(&profile->distribution, sample, fits ? labels : 0);
         return RPP_OK;
     }
     bool fits;
     rpp_row *row = row_for(profile, sample, locations, &fits);
     for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) row->values[value] += sample->values[value];
-    note_draws(row, sample);
+    note_sampled(row, sample);
     profile->objects_seen += sample->alloc_objects;
     row->samples++;
     if (sample->custom_id) profile->custom_values |= 1u << sample->custom_id;
@@ -256,9 +256,9 @@ void rpp_profile_drop_level(rpp_profile *profile)
     profile->level_ns = 0;
 }
 
-double rpp_profile_objects_a_draw(const rpp_profile *profile)
+double rpp_profile_objects_per_sample(const rpp_profile *profile)
 {
-    return profile->objects_a_draw;
+    return profile->objects_per_sample;
 }
 
 /* A row with the stack and labels of that one. */
@@ -290,8 +290,8 @@ static size_t last_row_in(const rpp_profile *profile, rpp_state state)
     return last;
 }
 
-/* Adds time that no draw found. A little of it goes to the latest row in this state. Much of it gets no stack, because
- * something prevented draws. */
+/* Adds time that no sample found. A little of it goes to the latest row in this state. Much of it gets no stack,
+ * because something prevented samples. */
 static void add_unseen(rpp_profile *profile, rpp_state state, const rpp_unplaced *unplaced, uint64_t little_ns)
 {
     rpp_sample unseen = {.state = (uint8_t)state, .depth = 1};
@@ -319,28 +319,28 @@ static rpp_row *stand_in_for(rpp_profile *profile, const rpp_stand_in *wanted)
 }
 
 /* If there is no room for a row, the time is of no thread. */
-static void add_stand_ins(rpp_profile *profile, const rpp_sharing *how)
+static void add_stand_ins(rpp_profile *profile, const rpp_distribution_rules *how)
 {
     rpp_stand_in wanted;
     size_t cursor = 0;
-    rpp_shares_look(&profile->shares, profile->rows, profile->row_count);
-    while (rpp_shares_next_stand_in(&profile->shares, how, &cursor, &wanted)) {
+    rpp_distribution_find_rows(&profile->distribution, profile->rows, profile->row_count);
+    while (rpp_distribution_next_stand_in(&profile->distribution, how, &cursor, &wanted)) {
         rpp_row *row = stand_in_for(profile, &wanted);
-        if (row) note_draws(row, &(rpp_sample){.wall_drawn_ns = wanted.of_wall, .cpu_drawn_ns = wanted.of_cpu});
+        if (row) note_sampled(row, &(rpp_sample){.wall_sampled_ns = wanted.of_wall, .cpu_sampled_ns = wanted.of_cpu});
     }
 }
 
-static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
+static void place_unassigned(rpp_profile *profile, const rpp_unplaced *unplaced)
 {
     uint64_t before[RPP_STATE_COUNT] = {0};
     for (size_t i = 0, count = profile->row_count; i < count; i++) {
         rpp_state state = (rpp_state)profile->rows[i].state;
-        uint64_t over = profile->rows[i].wall_drawn_ns;
-        double squares = profile->rows[i].squares_drawn.of[RPP_VALUE_WALL];
-        profile->rows[i].wall_drawn_ns = 0;
-        profile->rows[i].squares_drawn.of[RPP_VALUE_WALL] = 0;
+        uint64_t over = profile->rows[i].wall_sampled_ns;
+        double squares = profile->rows[i].squares_sampled.of[RPP_VALUE_WALL];
+        profile->rows[i].wall_sampled_ns = 0;
+        profile->rows[i].squares_sampled.of[RPP_VALUE_WALL] = 0;
         if (!over) continue;
-        uint64_t part = rpp_share_of(unplaced->nobodys[state], before[state], over, unplaced->over_ns[state]);
+        uint64_t part = rpp_share_of(unplaced->unassigned[state], before[state], over, unplaced->over_ns[state]);
         before[state] += over;
         if (!part) continue;
         rpp_row *row = row_like(profile, i, 0, state);
@@ -350,17 +350,17 @@ static void place_nobodys(rpp_profile *profile, const rpp_unplaced *unplaced)
     }
 }
 
-/* Objects that were counted and not seen one by one. Without a draw they have no stack, and the bytes of the smallest
+/* Objects that were counted and not seen one by one. Without a sample they have no stack, and the bytes of the smallest
  * slot. */
-static void share_out_objects(rpp_profile *profile)
+static void distribute_objects(rpp_profile *profile)
 {
     uint64_t counted = profile->objects_counted, seen = profile->objects_seen;
-    if (!counted) return; /* the window is still open: draws wait for its sum */
+    if (!counted) return; /* the window is still open: samples wait for its sum */
     profile->objects_counted = profile->objects_seen = 0;
     uint64_t to_share = counted > seen ? counted - seen : 0;
-    uint64_t drawn = rpp_counted_drawn(profile->rows, profile->row_count);
-    profile->objects_a_draw = drawn ? (double)to_share / (double)drawn : 0;
-    uint64_t left = rpp_counted_share_out(profile->rows, profile->row_count, to_share);
+    uint64_t sampled = rpp_counted_sampled(profile->rows, profile->row_count);
+    profile->objects_per_sample = sampled ? (double)to_share / (double)sampled : 0;
+    uint64_t left = rpp_counted_distribute(profile->rows, profile->row_count, to_share);
     if (!left) return;
     bool fits;
     rpp_row *row = row_for(profile, &(rpp_sample){.depth = 1}, &nowhere, &fits);
@@ -368,18 +368,18 @@ static void share_out_objects(rpp_profile *profile)
     row->alloc_space += left * SMALLEST_SLOT_BYTES;
 }
 
-void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests)
+void rpp_profile_distribute(rpp_profile *profile, uint64_t period_ns, bool last, rpp_carry_over *carry_over)
 {
-    rpp_sharing how = {.period_ns = period_ns, .one_pool = profile->last_row_count > 0, .last = last};
+    rpp_distribution_rules how = {.period_ns = period_ns, .one_pool = profile->last_row_count > 0, .last = last};
     rpp_unplaced unplaced;
     add_stand_ins(profile, &how);
-    rpp_shares_give(&profile->shares, profile->rows, profile->row_count, &how, rests, &unplaced);
-    place_nobodys(profile, &unplaced);
-    uint64_t little_ns = (last ? RPP_SHARES_OWN : RPP_SHARES_LITTLE) * period_ns; /* a rest may be as much as that */
+    rpp_distribution_give(&profile->distribution, profile->rows, profile->row_count, &how, carry_over, &unplaced);
+    place_unassigned(profile, &unplaced);
+    uint64_t little_ns = (last ? RPP_OWN_PERIODS : RPP_MISSED_PERIODS) * period_ns; /* a rest may be as much as that */
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         add_unseen(profile, state, &unplaced, little_ns);
     }
-    share_out_objects(profile);
+    distribute_objects(profile);
 }
 
 bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *names)
@@ -394,13 +394,13 @@ bool rpp_profile_is_named(const rpp_profile *profile, const rpp_frame_names *nam
 static void add_up(rpp_row *to, const rpp_row *row)
 {
     for (rpp_value value = 0; value < RPP_VALUE_COUNT; value++) to->values[value] += row->values[value];
-    to->cpu_drawn_ns += row->cpu_drawn_ns;
-    to->wall_drawn_ns += row->wall_drawn_ns;
-    to->waits_drawn += row->waits_drawn;
-    to->alloc_drawn += row->alloc_drawn;
-    to->alloc_drawn_bytes += row->alloc_drawn_bytes;
+    to->cpu_sampled_ns += row->cpu_sampled_ns;
+    to->wall_sampled_ns += row->wall_sampled_ns;
+    to->waits_sampled += row->waits_sampled;
+    to->alloc_sampled += row->alloc_sampled;
+    to->alloc_sampled_bytes += row->alloc_sampled_bytes;
     rpp_squares_add(&to->squares, &row->squares);
-    rpp_squares_add(&to->squares_drawn, &row->squares_drawn);
+    rpp_squares_add(&to->squares_sampled, &row->squares_sampled);
     to->samples += row->samples;
 }
 
@@ -446,16 +446,16 @@ static void count_requests(const rpp_profile *profile)
     rpp_stats_add(RPP_STAT_requests_open_ns, open_ns);
 }
 
-static void settle_outcomes(rpp_profile *profile)
+static void resolve_outcomes(rpp_profile *profile)
 {
     if (!rpp_label_sets_have_outcomes(profile->label_sets)) return;
     count_requests(profile);
     uint32_t *ids = rpp_calloc(rpp_label_sets_count(profile->label_sets), sizeof *ids);
-    rpp_label_sets *settled = ids ? rpp_label_sets_settled(profile->label_sets, ids) : NULL;
-    if (settled) {
+    rpp_label_sets *resolved = ids ? rpp_label_sets_resolved(profile->label_sets, ids) : NULL;
+    if (resolved) {
         for (size_t i = 0; i < profile->row_count; i++) profile->rows[i].labels = ids[profile->rows[i].labels];
         rpp_label_sets_free(profile->label_sets);
-        profile->label_sets = settled;
+        profile->label_sets = resolved;
         rpp_profile_join(profile);
     }
     rpp_free(ids);
@@ -471,9 +471,9 @@ rpp_status rpp_profile_relabel(rpp_profile *profile, size_t index, rpp_label_set
     return rpp_label_sets_intern(profile->label_sets, labels, &profile->rows[index].labels);
 }
 
-void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns)
+void rpp_profile_close(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns)
 {
-    settle_outcomes(profile);
+    resolve_outcomes(profile);
     profile->time_ns = time_ns;
     profile->duration_ns = duration_ns;
 }

@@ -1,6 +1,6 @@
 /* profile.h - one window's samples, summed by stack, labels, thread and state (values: base/value_types.h).
  *
- * A profile is open while samples are added, then sealed with the window's time, then handed over whole to the encoder.
+ * A profile is open while samples are added, then closed with the window's time, then handed over whole to the encoder.
  * Totals stay true. A sample whose stack does not fit adds its weight to the overflow stack, with its labels. A sample
  * whose labels do not fit adds it to the overflow stack without labels. A sample without room for a row adds it to one
  * last row per state, and per value that the program counts: overflow stack, no labels, thread_seq 0. [truncated]
@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "profile/distribution.h"
 #include "profile/row.h"
-#include "profile/shares.h"
 #include "sampling/frame_names.h"
 #include "sampling/label_sets.h"
 #include "sampling/sample_buffer.h"
@@ -45,8 +45,8 @@ void rpp_profile_free(rpp_profile *profile);
  * was added. */
 RPP_NODISCARD rpp_status rpp_profile_add(rpp_profile *profile, const rpp_sample *sample, const rpp_location *locations);
 
-/* Adds a level, or a row of another profile whose draws have got their shares. What does not fit goes to (overflow), as
- * in add. */
+/* Adds a level, or a row of another profile whose samples have got their shares. What does not fit goes to (overflow),
+ * as in add. */
 void rpp_profile_add_row(rpp_profile *profile, const rpp_row *added, rpp_label_set *labels,
                          const rpp_location *locations, uint32_t depth);
 /* When its level was found (monotonic); 0: it has none. */
@@ -54,16 +54,16 @@ void rpp_profile_set_level_ns(rpp_profile *profile, uint64_t level_ns);
 uint64_t rpp_profile_level_ns(const rpp_profile *profile);
 /* Its rows have no level any more. */
 void rpp_profile_drop_level(rpp_profile *profile);
-/* How many of the counted objects each one stood for that was drawn, when they were last shared out; 0: none was
- * drawn. */
-double rpp_profile_objects_a_draw(const rpp_profile *profile);
+/* How many of the counted objects each one stood for that was sampled, when they were last shared out; 0: none was
+ * sampled. */
+double rpp_profile_objects_per_sample(const rpp_profile *profile);
 
-/* Shares the clocks' sums out over the rows that were drawn. Samples that come later take part in the next call. Time
- * that no draw found goes to [unknown]. */
-void rpp_profile_share_out(rpp_profile *profile, uint64_t period_ns, bool last, rpp_rests *rests);
+/* Shares the clocks' sums out over the rows that were sampled. Samples that come later take part in the next call. Time
+ * that no sample found goes to [unknown]. */
+void rpp_profile_distribute(rpp_profile *profile, uint64_t period_ns, bool last, rpp_carry_over *carry_over);
 /* `time_ns` is the start in ns since the epoch. Known outcomes of requests become labels, and rows that are equal then
  * are added up. If there is no memory for this, requests keep rows of their own without these labels. */
-void rpp_profile_seal(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns);
+void rpp_profile_close(rpp_profile *profile, uint64_t time_ns, uint64_t duration_ns);
 uint64_t rpp_profile_time_ns(const rpp_profile *profile);
 uint64_t rpp_profile_duration_ns(const rpp_profile *profile);
 

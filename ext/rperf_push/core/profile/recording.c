@@ -1,4 +1,4 @@
-/* recording.c - adds up the sealed profiles of a session on demand, with their own names. */
+/* recording.c - adds up the closed profiles of a session on demand, with their own names. */
 #include "profile/recording.h"
 
 #include <pthread.h>

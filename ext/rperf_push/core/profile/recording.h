@@ -1,4 +1,4 @@
-/* recording.h - adds up the sealed profiles of a session on demand, with their own names.
+/* recording.h - adds up the closed profiles of a session on demand, with their own names.
  *
  * The process reuses a frame id some windows after the frame was last seen. A recording may last much longer, so
  * it identifies frames by name, file and first line. It leaves out the profiler's own frames.
@@ -21,7 +21,7 @@ typedef struct rpp_recording rpp_recording;
 rpp_recording *rpp_recording_new(bool separate_rows);
 void rpp_recording_free(rpp_recording *recording);
 
-/* Adds a sealed profile with the names of its frames. Of levels, the latest one stays. Samples that do not fit go to
+/* Adds a closed profile with the names of its frames. Of levels, the latest one stays. Samples that do not fit go to
  * (overflow). RPP_NO_MEMORY: a part is lost. */
 RPP_NODISCARD rpp_status rpp_recording_add(rpp_recording *recording, const rpp_profile *profile,
                                            const rpp_frame_names *names);

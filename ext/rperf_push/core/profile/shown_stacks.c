@@ -7,11 +7,11 @@
 
 typedef enum kind { SHOWN, HIDDEN, CLASS } kind;
 
-typedef struct showing {
+typedef struct shown_labels {
     rpp_profile *profile;
     const rpp_frame_names *names;
     uint8_t *kinds; /* by location */
-} showing;
+} shown_labels;
 
 static bool is_class(const rpp_frame_name *name, uint32_t frame)
 {
@@ -20,7 +20,7 @@ static bool is_class(const rpp_frame_name *name, uint32_t frame)
 }
 
 /* False: each location is shown. */
-static bool find_kinds(showing *s, bool class_labels)
+static bool find_kinds(shown_labels *s, bool class_labels)
 {
     const rpp_stack_table *stacks = rpp_profile_stacks(s->profile);
     bool any = false;
@@ -35,7 +35,7 @@ static bool find_kinds(showing *s, bool class_labels)
 }
 
 /* The leaf's name becomes a label. */
-static bool label_class(const showing *s, size_t row, uint32_t frame)
+static bool label_class(const shown_labels *s, size_t row, uint32_t frame)
 {
     const rpp_frame_name *name = rpp_frame_names_get(s->names, frame);
     const rpp_label_sets *sets = rpp_profile_label_sets(s->profile);
@@ -53,7 +53,7 @@ static bool label_class(const showing *s, size_t row, uint32_t frame)
     return status == RPP_OK;
 }
 
-static bool show(const showing *s, size_t row)
+static bool show(const shown_labels *s, size_t row)
 {
     rpp_location shown[RPP_MAX_DEPTH + 1];
     const rpp_stack_table *stacks = rpp_profile_stacks(s->profile);
@@ -72,7 +72,7 @@ static bool show(const showing *s, size_t row)
 void rpp_show_stacks(rpp_profile *profile, const rpp_frame_names *names, bool class_labels)
 {
     uint32_t locations = rpp_stack_table_location_count(rpp_profile_stacks(profile));
-    showing s = {.profile = profile, .names = names, .kinds = rpp_calloc((size_t)locations + 1, sizeof *s.kinds)};
+    shown_labels s = {.profile = profile, .names = names, .kinds = rpp_calloc((size_t)locations + 1, sizeof *s.kinds)};
     bool any = false;
     if (s.kinds && find_kinds(&s, class_labels)) {
         for (size_t i = 0; i < rpp_profile_row_count(profile); i++) any |= show(&s, i);

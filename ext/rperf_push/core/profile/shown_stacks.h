@@ -12,7 +12,7 @@
 #define RPP_CLASS_LABEL "class"
 #define RPP_CLASS_PATH  "<class>" /* of the frames that are classes */
 
-/* For a sealed profile. What there is no memory or no room for stays as it is. */
+/* For a closed profile. What there is no memory or no room for stays as it is. */
 void rpp_show_stacks(rpp_profile *profile, const rpp_frame_names *names, bool class_labels);
 
 #endif

@@ -16,7 +16,7 @@ void rpp_ticker_destroy(rpp_ticker *t)
     pthread_mutex_destroy(&t->lock);
 }
 
-void rpp_ticker_forget_after_fork(rpp_ticker *t)
+void rpp_ticker_discard_after_fork(rpp_ticker *t)
 {
     rpp_ticker_init(t, rpp_ticker_period_ns(t));
 }

@@ -56,7 +56,7 @@ typedef struct rpp_ticker {
 void rpp_ticker_init(rpp_ticker *ticker, uint64_t period_ns);
 void rpp_ticker_destroy(rpp_ticker *ticker);
 /* In a forked child: the parent's collectors are gone. The period stays. */
-void rpp_ticker_forget_after_fork(rpp_ticker *ticker);
+void rpp_ticker_discard_after_fork(rpp_ticker *ticker);
 
 /* Takes effect with the next tick. */
 void rpp_ticker_set_period(rpp_ticker *ticker, uint64_t period_ns);

@@ -67,7 +67,7 @@ bool rpp_whereabouts_get(rpp_whereabouts *w, uint32_t thread_seq, rpp_sighting *
     return known;
 }
 
-static void forget_all(rpp_whereabouts *w)
+static void discard_all(rpp_whereabouts *w)
 {
     w->window = 0;
     for (uint32_t i = 0; i < PLACES; i++) {
@@ -78,12 +78,12 @@ static void forget_all(rpp_whereabouts *w)
 void rpp_whereabouts_clear(rpp_whereabouts *w)
 {
     pthread_mutex_lock(&w->lock);
-    forget_all(w);
+    discard_all(w);
     pthread_mutex_unlock(&w->lock);
 }
 
-void rpp_whereabouts_forget_after_fork(rpp_whereabouts *w)
+void rpp_whereabouts_discard_after_fork(rpp_whereabouts *w)
 {
     pthread_mutex_init(&w->lock, NULL);
-    forget_all(w);
+    discard_all(w);
 }

@@ -37,8 +37,8 @@ void rpp_whereabouts_note(rpp_whereabouts *whereabouts, const rpp_sample *sample
 void rpp_whereabouts_begin_window(rpp_whereabouts *whereabouts, uint32_t window);
 /* False: there is no recent capture of the thread. */
 bool rpp_whereabouts_get(rpp_whereabouts *whereabouts, uint32_t thread_seq, rpp_sighting *sighting);
-/* Forgets all sightings, when a session begins and in a forked child. */
+/* Discards all sightings, when a session begins and in a forked child. */
 void rpp_whereabouts_clear(rpp_whereabouts *whereabouts);
-void rpp_whereabouts_forget_after_fork(rpp_whereabouts *whereabouts);
+void rpp_whereabouts_discard_after_fork(rpp_whereabouts *whereabouts);
 
 #endif

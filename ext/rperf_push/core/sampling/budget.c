@@ -32,7 +32,7 @@ static uint64_t next_period_ns(const rpp_budget *budget, double captures)
     return period < nominal ? budget->nominal_period_ns : (uint64_t)period;
 }
 
-uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead)
+uint64_t rpp_budget_update(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead)
 {
     if (budget->limit <= 0 || now_ns < budget->looked_at_ns + RPP_BUDGET_LOOK_NS) return budget->period_ns;
     double elapsed = (double)(now_ns - budget->looked_at_ns);

@@ -39,7 +39,7 @@ typedef struct rpp_budget {
 void rpp_budget_init(rpp_budget *budget, double limit, uint64_t nominal_period_ns, uint64_t now_ns,
                      rpp_overhead overhead);
 /* The period to use from now on. It measures at most every RPP_BUDGET_LOOK_NS, and not before the budget has begun. */
-uint64_t rpp_budget_look(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead);
+uint64_t rpp_budget_update(rpp_budget *budget, uint64_t now_ns, rpp_overhead overhead);
 /* True if hooks alone have exceeded the limit for long. */
 bool rpp_budget_is_exceeded_by_hooks(const rpp_budget *budget);
 

@@ -216,7 +216,7 @@ void rpp_frame_names_let_go(rpp_frame_names *names, uint32_t id)
     if (id >= RPP_FRAME_FIRST && id < end_of(names)) atomic_fetch_sub(&slot_of(names, id)->holds, 1);
 }
 
-void rpp_frame_names_forget_holds(rpp_frame_names *names)
+void rpp_frame_names_discard_holds(rpp_frame_names *names)
 {
     for (uint32_t id = RPP_FRAME_FIRST; id < end_of(names); id++) atomic_store(&slot_of(names, id)->holds, 0);
 }

@@ -71,7 +71,7 @@ void rpp_frame_names_collect(rpp_frame_names *names, uint32_t id);
 void rpp_frame_names_hold(rpp_frame_names *names, uint32_t id);
 void rpp_frame_names_let_go(rpp_frame_names *names, uint32_t id);
 /* In a forked child: no name is held. Any context. */
-void rpp_frame_names_forget_holds(rpp_frame_names *names);
+void rpp_frame_names_discard_holds(rpp_frame_names *names);
 /* The number of ids in use, without the synthetic ones. */
 uint32_t rpp_frame_names_count(const rpp_frame_names *names);
 /* One past the highest id ever reserved. */

@@ -313,14 +313,14 @@ static size_t add_text(rpp_label *pairs, size_t count, const char *key, const ch
     return count;
 }
 
-rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settled)
+rpp_status rpp_label_set_resolved(const rpp_label_set *set, rpp_label_set **resolved)
 {
     rpp_label pairs[2 + RPP_LABELS_OF_A_FIBER_MAX];
-    rpp_outcome_view known = set->outcome ? rpp_outcome_look(set->outcome) : (rpp_outcome_view){NULL, NULL};
+    rpp_outcome_view known = set->outcome ? rpp_outcome_now(set->outcome) : (rpp_outcome_view){NULL, NULL};
     size_t count = add_text(pairs, 0, RPP_OUTCOME_STATUS_LABEL, known.status);
     count = add_text(pairs, count, RPP_OUTCOME_SLOW_LABEL, known.slow);
     for (size_t i = 0; i < set->count; i++) pairs[count++] = rpp_label_set_sent_at(set, i);
-    return rpp_label_set_merge(NULL, pairs, count, settled);
+    return rpp_label_set_merge(NULL, pairs, count, resolved);
 }
 
 /* --- the table of a window --- */
@@ -361,7 +361,7 @@ static bool is_set(const void *table, uint32_t id, const void *key)
 }
 
 /* Only the end of a request tells whether it had a route. Of requests with the same labels, the first one decides: if
- * it still runs when the window is sealed, its path is sent, whatever the others say. */
+ * it still runs when the window is closed, its path is sent, whatever the others say. */
 rpp_status rpp_label_sets_intern_after_request(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id)
 {
     rpp_label_set *plain = NULL;
@@ -407,27 +407,27 @@ bool rpp_label_sets_have_outcomes(const rpp_label_sets *sets)
     return sets->with_outcome > 0;
 }
 
-static rpp_status intern_settled(rpp_label_sets *into, rpp_label_set *set, uint32_t *id)
+static rpp_status intern_resolved(rpp_label_sets *into, rpp_label_set *set, uint32_t *id)
 {
-    bool is_settled = !set || (!set->outcome && !set->source);
-    if (is_settled) return rpp_label_sets_intern(into, set, id);
-    rpp_label_set *settled;
-    rpp_status status = rpp_label_set_settled(set, &settled);
+    bool is_resolved = !set || (!set->outcome && !set->source);
+    if (is_resolved) return rpp_label_sets_intern(into, set, id);
+    rpp_label_set *resolved;
+    rpp_status status = rpp_label_set_resolved(set, &resolved);
     if (status != RPP_OK) return status;
-    status = rpp_label_sets_intern(into, settled, id);
-    rpp_label_set_release(settled);
+    status = rpp_label_sets_intern(into, resolved, id);
+    rpp_label_set_release(resolved);
     return status;
 }
 
-rpp_label_sets *rpp_label_sets_settled(const rpp_label_sets *sets, uint32_t *ids)
+rpp_label_sets *rpp_label_sets_resolved(const rpp_label_sets *sets, uint32_t *ids)
 {
-    rpp_label_sets *settled = rpp_label_sets_new((uint32_t)sets->max_count - 1);
-    rpp_status status = settled ? RPP_OK : RPP_NO_MEMORY;
+    rpp_label_sets *resolved = rpp_label_sets_new((uint32_t)sets->max_count - 1);
+    rpp_status status = resolved ? RPP_OK : RPP_NO_MEMORY;
     for (size_t id = 0; id < sets->count && status == RPP_OK; id++) {
-        status = intern_settled(settled, sets->sets[id], &ids[id]);
+        status = intern_resolved(resolved, sets->sets[id], &ids[id]);
     }
-    if (status == RPP_OK) return settled;
-    rpp_label_sets_free(settled);
+    if (status == RPP_OK) return resolved;
+    rpp_label_sets_free(resolved);
     return NULL;
 }
 

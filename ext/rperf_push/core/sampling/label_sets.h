@@ -4,7 +4,7 @@
  * pairs in any order, and the same request or none. Keys are unique within a set, and pairs are sorted by key.
  *
  * If the settings ask for outcomes, each request has its own sets: they refer to its outcome (outcome.h), and so do the
- * sets that are merged from them. A settled set has the outcome as labels instead.
+ * sets that are merged from them. A resolved set has the outcome as labels instead.
  *
  * Threads    any thread may use a set; a table has one user at a time. retain, has_no_route and sent_at are
  *            async-signal-safe; release is not, because it frees.
@@ -19,7 +19,7 @@
 
 #include "base/label_caps.h"
 #include "base/status.h"
-#include "sampling/outcome.h"
+#include "requests/outcome.h"
 
 #define RPP_LABEL_NO_ROUTE "unrouted"
 
@@ -59,7 +59,7 @@ RPP_NODISCARD rpp_status rpp_label_set_with_outcome(const rpp_label_set *base, r
 rpp_outcome *rpp_label_set_outcome(const rpp_label_set *set);
 /* A set with the values that are sent, and the outcome so far as labels, if it has one. If the program has set a label
  * of the same name, that one stays. */
-RPP_NODISCARD rpp_status rpp_label_set_settled(const rpp_label_set *set, rpp_label_set **settled);
+RPP_NODISCARD rpp_status rpp_label_set_resolved(const rpp_label_set *set, rpp_label_set **resolved);
 
 typedef struct rpp_label_sets rpp_label_sets;
 
@@ -77,7 +77,7 @@ uint32_t rpp_label_sets_count(const rpp_label_sets *sets);
 RPP_NODISCARD rpp_status rpp_label_sets_intern_after_request(rpp_label_sets *sets, rpp_label_set *set, uint32_t *id);
 /* True if a set has an outcome. */
 bool rpp_label_sets_have_outcomes(const rpp_label_sets *sets);
-/* A new table of the same sets, settled; ids[id] is the new id of a set. NULL if out of memory. */
-rpp_label_sets *rpp_label_sets_settled(const rpp_label_sets *sets, uint32_t *ids);
+/* A new table of the same sets, resolved; ids[id] is the new id of a set. NULL if out of memory. */
+rpp_label_sets *rpp_label_sets_resolved(const rpp_label_sets *sets, uint32_t *ids);
 
 #endif

@@ -61,7 +61,7 @@ static void release_labels(const rpp_sample *sample, const rpp_location *locatio
     rpp_label_set_release(sample->labels);
 }
 
-void rpp_sample_buffer_forget_after_fork(rpp_sample_buffer *buffer)
+void rpp_sample_buffer_discard_after_fork(rpp_sample_buffer *buffer)
 {
     for (int i = 0; i < 2; i++) {
         rpp_free(buffer->halves[i].bytes);

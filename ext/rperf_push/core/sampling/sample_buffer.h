@@ -25,12 +25,12 @@
 #define RPP_ONE_WAIT  1024u
 
 typedef struct rpp_sample {
-    RPP_VALUES(values);                   /* measured */
-    uint64_t cpu_drawn_ns, wall_drawn_ns; /* the weight of a draw, which gets a share of a measured sum (shares.h) */
-    uint64_t waits_drawn; /* how many waits a draw stands for, in RPP_ONE_WAIT; contentions: exactly captured ones */
-    uint64_t alloc_drawn,
-        alloc_drawn_bytes; /* of a drawn allocation: the objects that it stands for, and their bytes */
-    uint64_t watched;      /* its birth, if it is an object that is watched (watched.h); 0: no */
+    RPP_VALUES(values); /* measured */
+    /* Of a stack that was sampled: its weight, which gets a part of a measured total (distribution.h). */
+    uint64_t cpu_sampled_ns, wall_sampled_ns;
+    uint64_t waits_sampled; /* how many waits it stands for, in RPP_ONE_WAIT; `contentions` are exactly captured ones */
+    uint64_t alloc_sampled, alloc_sampled_bytes; /* how many objects it stands for, and their bytes */
+    uint64_t watched;      /* the number of its allocation, if it is a watched object (watched.h); 0: it is none */
     rpp_label_set *labels; /* retained, or NULL */
     uint32_t thread_seq;   /* 1-based */
     uint32_t window;       /* the window this time belongs to */
@@ -38,8 +38,7 @@ typedef struct rpp_sample {
     uint8_t state;         /* rpp_state */
     uint8_t custom_id;     /* which value `custom` is of (custom_values.h) */
     bool after_request;    /* the request of its labels is over, and it is of another thread (outcome.h) */
-    bool
-        sum; /* no stack: time by the thread's clocks, or the process's objects, shared out over draws of this window */
+    bool is_total; /* without a stack: a thread's time, or the process's objects, for the samples of this window */
 } rpp_sample;
 
 typedef struct rpp_sample_buffer rpp_sample_buffer;
@@ -49,7 +48,7 @@ rpp_sample_buffer *rpp_sample_buffer_new(size_t half_bytes);
 /* Releases the label sets of undrained samples. */
 void rpp_sample_buffer_free(rpp_sample_buffer *buffer);
 /* In a forked child: frees only the bytes, because the parent's collector may be half-way through the samples. */
-void rpp_sample_buffer_forget_after_fork(rpp_sample_buffer *buffer);
+void rpp_sample_buffer_discard_after_fork(rpp_sample_buffer *buffer);
 
 /* RPP_BUSY: the collector is swapping. RPP_LIMIT: no room in this half. RPP_INVALID: too deep. A failure takes
  * nothing. */

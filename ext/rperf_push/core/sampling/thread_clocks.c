@@ -8,7 +8,7 @@ uint64_t rpp_clocks_unread_on_gvl_ns(const rpp_thread_clocks *c)
     return c->unread_ns[RPP_STATE_RUNNING] + c->unread_ns[RPP_STATE_GC_MARKING] + c->unread_ns[RPP_STATE_GC_SWEEPING];
 }
 
-void rpp_clocks_forget_unread(rpp_thread_clocks *c)
+void rpp_clocks_discard_unread(rpp_thread_clocks *c)
 {
     memset(c->unread_ns, 0, sizeof c->unread_ns);
     memset(c->unread_before_ns, 0, sizeof c->unread_before_ns);
@@ -41,7 +41,7 @@ static void share_on_gvl(const rpp_thread_clocks *c, uint64_t cpu_ns, uint64_t w
 void rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns, rpp_cpu_reading *reading)
 {
     memset(reading, 0, sizeof *reading);
-    uint64_t burnt_ns = rpp_ns_since(cpu_ns, c->cpu_mark_ns), wall_on_gvl_ns = rpp_clocks_unread_on_gvl_ns(c);
+    uint64_t burnt_ns = rpp_ns_since(cpu_ns, c->cpu_known_ns), wall_on_gvl_ns = rpp_clocks_unread_on_gvl_ns(c);
     uint64_t on_gvl_ns = rpp_ns_least(burnt_ns, wall_on_gvl_ns), left_ns = burnt_ns - on_gvl_ns;
     if (wall_on_gvl_ns == c->unread_ns[RPP_STATE_RUNNING]) { /* mostly */
         give(reading, c, RPP_STATE_RUNNING, on_gvl_ns);
@@ -55,6 +55,6 @@ void rpp_clocks_read(rpp_thread_clocks *c, uint64_t cpu_ns, rpp_cpu_reading *rea
         give(reading, c, RPP_STATE_WAITING, waiting_ns);
         left_ns -= blocked_ns + waiting_ns;
     }
-    c->cpu_mark_ns += burnt_ns - left_ns;
-    rpp_clocks_forget_unread(c);
+    c->cpu_known_ns += burnt_ns - left_ns;
+    rpp_clocks_discard_unread(c);
 }

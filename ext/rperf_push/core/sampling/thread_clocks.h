@@ -18,7 +18,7 @@
 
 /* A struct of all zeros has read nothing. */
 typedef struct rpp_thread_clocks {
-    uint64_t wall_mark_ns, cpu_mark_ns;         /* time up to here is known */
+    uint64_t wall_known_ns, cpu_known_ns;       /* time up to here is known */
     uint64_t unread_ns[RPP_STATE_COUNT];        /* wall time since the CPU clock was read */
     uint64_t unread_before_ns[RPP_STATE_COUNT]; /* the part before the event in progress */
 } rpp_thread_clocks;
@@ -32,9 +32,9 @@ typedef struct rpp_cpu_reading {
 /* The wall time up to now passed in this state. Returns its length; 0 if the clock went back. */
 static inline uint64_t rpp_clocks_advance(rpp_thread_clocks *clocks, rpp_state state, uint64_t now_ns)
 {
-    if (now_ns <= clocks->wall_mark_ns) return 0;
-    uint64_t passed_ns = now_ns - clocks->wall_mark_ns;
-    clocks->wall_mark_ns = now_ns;
+    if (now_ns <= clocks->wall_known_ns) return 0;
+    uint64_t passed_ns = now_ns - clocks->wall_known_ns;
+    clocks->wall_known_ns = now_ns;
     clocks->unread_ns[state] += passed_ns;
     return passed_ns;
 }
@@ -61,13 +61,13 @@ static inline bool rpp_clocks_only_ran(const rpp_thread_clocks *clocks)
 /* The same as read, if it only ran. Returns the CPU time. */
 static inline uint64_t rpp_clocks_read_run(rpp_thread_clocks *clocks, uint64_t cpu_ns)
 {
-    uint64_t ran_ns = rpp_ns_least(rpp_ns_since(cpu_ns, clocks->cpu_mark_ns), clocks->unread_ns[RPP_STATE_RUNNING]);
-    clocks->cpu_mark_ns += ran_ns;
+    uint64_t ran_ns = rpp_ns_least(rpp_ns_since(cpu_ns, clocks->cpu_known_ns), clocks->unread_ns[RPP_STATE_RUNNING]);
+    clocks->cpu_known_ns += ran_ns;
     clocks->unread_ns[RPP_STATE_RUNNING] = clocks->unread_before_ns[RPP_STATE_RUNNING] = 0;
     return ran_ns;
 }
 /* Takes a reading of the CPU clock. Afterwards no time is unread. */
 void rpp_clocks_read(rpp_thread_clocks *clocks, uint64_t cpu_ns, rpp_cpu_reading *reading);
-void rpp_clocks_forget_unread(rpp_thread_clocks *clocks);
+void rpp_clocks_discard_unread(rpp_thread_clocks *clocks);
 
 #endif

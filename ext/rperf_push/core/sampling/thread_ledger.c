@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* What a draw weighs that counts only where there is no other. */
+/* What a sample weighs that counts only where there is no other. */
 #define STAND_IN_NS 1u
 
 static uint64_t period_of(const rpp_thread_ledger *l)
@@ -71,14 +71,14 @@ static void advance_to(rpp_thread_ledger *l, uint64_t now_ns)
 static uint64_t cpu_now(const rpp_thread_ledger *l)
 {
     uint64_t cpu_ns = l->has_cpu_clock ? l->rules->cpu_ns(l->thread) : 0;
-    return cpu_ns > l->clocks.cpu_mark_ns ? cpu_ns : l->clocks.cpu_mark_ns;
+    return cpu_ns > l->clocks.cpu_known_ns ? cpu_ns : l->clocks.cpu_known_ns;
 }
 
 static void grow_older(rpp_thread_ledger *l, uint64_t cpu_ns)
 {
-    if (!l->rules->ages || l->run_age_ns == RPP_AGE_UNKNOWN) return;
-    rpp_ages_spend(l->rules->ages, &l->ages, l->run_age_ns, l->run_age_ns + cpu_ns);
-    l->run_age_ns += cpu_ns;
+    if (!l->rules->late_ticks || l->on_gvl_ns == RPP_ON_GVL_UNKNOWN) return;
+    rpp_late_ticks_spend(l->rules->late_ticks, &l->late_ticks, l->on_gvl_ns, l->on_gvl_ns + cpu_ns);
+    l->on_gvl_ns += cpu_ns;
 }
 
 /* Returns the CPU time that ran. */
@@ -113,7 +113,7 @@ static void read_cpu(rpp_thread_ledger *l)
 static void begin_finding(rpp_thread_ledger *l)
 {
     l->ran_since_found = (rpp_time){0};
-    l->run_age_ns = RPP_AGE_UNKNOWN;
+    l->on_gvl_ns = RPP_ON_GVL_UNKNOWN;
 }
 
 /* --- events --- */
@@ -175,11 +175,11 @@ void rpp_ledger_open(rpp_thread_ledger *l, const rpp_ledger_rules *rules, void *
     l->rules = rules;
     l->thread = thread;
     now_doing(l, RPP_STATE_BLOCKED);
-    l->clocks.wall_mark_ns = now_ns;
+    l->clocks.wall_known_ns = now_ns;
     rpp_account_open(&l->account, random, period_of(l));
 }
 
-void rpp_ledger_forget(rpp_thread_ledger *l, uint64_t random, uint64_t now_ns)
+void rpp_ledger_discard(rpp_thread_ledger *l, uint64_t random, uint64_t now_ns)
 {
     rpp_label_set *labels = l->labels;
     l->labels = NULL;
@@ -190,7 +190,7 @@ void rpp_ledger_forget(rpp_thread_ledger *l, uint64_t random, uint64_t now_ns)
 void rpp_ledger_clocked(rpp_thread_ledger *l, uint64_t cpu_ns)
 {
     l->has_cpu_clock = true;
-    l->clocks.cpu_mark_ns = cpu_ns;
+    l->clocks.cpu_known_ns = cpu_ns;
     rpp_thinning_start(&l->thinning, rpp_random_next(&l->account.random), cpu_ns, period_of(l), l->rules->tick_ns);
 }
 
@@ -202,15 +202,15 @@ void rpp_ledger_unclocked(rpp_thread_ledger *l)
 void rpp_ledger_resumed(rpp_thread_ledger *l, bool runs, uint64_t now_ns)
 {
     rpp_account_give_up_due(&l->account);
-    rpp_account_sum_up_event(&l->account);
+    rpp_account_add_event(&l->account);
     rpp_account_begin(&l->account, period_of(l));
-    rpp_clocks_forget_unread(&l->clocks);
+    rpp_clocks_discard_unread(&l->clocks);
     begin_finding(l);
     now_doing(l, runs ? RPP_STATE_RUNNING : RPP_STATE_BLOCKED);
-    l->clocks.wall_mark_ns = now_ns;
-    l->clocks.cpu_mark_ns = cpu_now(l);
+    l->clocks.wall_known_ns = now_ns;
+    l->clocks.cpu_known_ns = cpu_now(l);
     l->may_have_asked = !runs;
-    l->owed = false;
+    l->pending = false;
     atomic_store_explicit(&l->asked_ns, 0, memory_order_relaxed);
 }
 
@@ -218,7 +218,7 @@ void rpp_ledger_relabelled(rpp_thread_ledger *l, rpp_label_set *labels)
 {
     rpp_label_set *before = l->labels;
     if (before == labels) return;
-    if (rpp_ledger_runs(l)) rpp_account_sum_up_event(&l->account); /* it had these labels */
+    if (rpp_ledger_runs(l)) rpp_account_add_event(&l->account); /* it had these labels */
     l->labels = rpp_label_set_retain(labels);
     rpp_label_set_release(before);
 }
@@ -235,10 +235,10 @@ rpp_due rpp_ledger_got(rpp_thread_ledger *l, uint64_t now_ns, bool contended)
 {
     rpp_account_give_up_due(&l->account);
     if (is_off_gvl(l)) {
-        if (l->may_have_asked) rpp_ledger_asked(l, l->clocks.wall_mark_ns);
+        if (l->may_have_asked) rpp_ledger_asked(l, l->clocks.wall_known_ns);
         advance_off_gvl(l, now_ns);
         end_wait(l, contended);
-        l->run_age_ns = 0;
+        l->on_gvl_ns = 0;
         now_doing(l, RPP_STATE_RUNNING);
     } else {
         advance(l, doing(l), now_ns);
@@ -294,14 +294,14 @@ static void follow_period(rpp_thread_ledger *l, uint64_t cpu_ns)
     rpp_thinning_start(&l->thinning, rpp_random_next(&l->account.random), cpu_ns, period, l->rules->tick_ns);
 }
 
-/* Where nothing is known of the CPU time, it draws the wall time. */
-static uint64_t *running_draw(rpp_thread_ledger *l)
+/* Where nothing is known of the CPU time, it samples the wall time. */
+static uint64_t *running_weight(rpp_thread_ledger *l)
 {
-    rpp_time *drawn = rpp_account_draw(&l->account);
-    return l->has_cpu_clock ? &drawn->cpu_ns : &drawn->wall_ns;
+    rpp_time *sampled = rpp_account_sample_running(&l->account);
+    return l->has_cpu_clock ? &sampled->cpu_ns : &sampled->wall_ns;
 }
 
-/* False: in this state nothing is drawn. */
+/* False: in this state nothing is sampled. */
 static bool stop_at(rpp_thread_ledger *l, uint64_t now_ns, uint64_t cpu_ns)
 {
     rpp_account_give_up_due(&l->account);
@@ -311,16 +311,16 @@ static bool stop_at(rpp_thread_ledger *l, uint64_t now_ns, uint64_t cpu_ns)
     return true;
 }
 
-static rpp_due draw(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns, uint64_t cpu_ns)
+static rpp_due sample_running(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns, uint64_t cpu_ns)
 {
     if (!stop_at(l, now_ns, cpu_ns)) return RPP_DUE_NOTHING;
-    *running_draw(l) += weight_ns;
+    *running_weight(l) += weight_ns;
     return rpp_ledger_pending(l);
 }
 
-rpp_due rpp_ledger_drawn(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns)
+rpp_due rpp_ledger_sampled(rpp_thread_ledger *l, uint64_t weight_ns, uint64_t now_ns)
 {
-    return draw(l, weight_ns, now_ns, cpu_now(l));
+    return sample_running(l, weight_ns, now_ns, cpu_now(l));
 }
 
 /* What passed `after` the finding belongs to the next one. Not the share since the last reading: that may be after a
@@ -341,9 +341,9 @@ rpp_due rpp_ledger_found(rpp_thread_ledger *l, uint64_t weight_ns, rpp_time at, 
     if (!stop_at(l, now_ns, cpu_ns)) return RPP_DUE_NOTHING;
     rpp_time after = {rpp_ns_since(cpu_ns, at.cpu_ns), rpp_ns_since(now_ns, at.wall_ns)};
     if (l->has_cpu_clock) weight_ns = on_core_ns(l, weight_ns, after);
-    bool has_age = l->rules->ages && l->has_cpu_clock && l->run_age_ns != RPP_AGE_UNKNOWN;
-    if (has_age) weight_ns = rpp_ages_weigh(l->rules->ages, &l->ages, l->run_age_ns, weight_ns);
-    *running_draw(l) += weight_ns;
+    bool is_known = l->rules->late_ticks && l->has_cpu_clock && l->on_gvl_ns != RPP_ON_GVL_UNKNOWN;
+    if (is_known) weight_ns = rpp_late_ticks_weigh(l->rules->late_ticks, &l->late_ticks, l->on_gvl_ns, weight_ns);
+    *running_weight(l) += weight_ns;
     return rpp_ledger_pending(l);
 }
 
@@ -354,12 +354,12 @@ rpp_due rpp_ledger_ticked(rpp_thread_ledger *l, uint64_t now_ns)
     follow_period(l, cpu_ns);
     unsigned times = rpp_thinning_take(&l->thinning, cpu_ns);
     if (!times) return RPP_DUE_NOTHING;
-    return draw(l, times * rpp_thinning_weight_ns(&l->thinning), now_ns, cpu_ns);
+    return sample_running(l, times * rpp_thinning_weight_ns(&l->thinning), now_ns, cpu_ns);
 }
 
-rpp_due rpp_ledger_looked_at(rpp_thread_ledger *l, uint64_t now_ns)
+rpp_due rpp_ledger_note_tick(rpp_thread_ledger *l, uint64_t now_ns)
 {
-    return draw(l, 0, now_ns, cpu_now(l));
+    return sample_running(l, 0, now_ns, cpu_now(l));
 }
 
 static uint64_t silent_from(rpp_thread_ledger *l, uint64_t cpu_ns)
@@ -384,20 +384,20 @@ rpp_due rpp_ledger_bounded(rpp_thread_ledger *l, uint64_t boundary_ns)
     advance_to(l, boundary_ns);
     read_cpu(l);
     rpp_account_cut_event(&l->account);
-    if (rpp_ledger_runs(l)) *running_draw(l) += STAND_IN_NS;
+    if (rpp_ledger_runs(l)) *running_weight(l) += STAND_IN_NS;
     return rpp_ledger_pending(l);
 }
 
-void rpp_ledger_sum_up_due(rpp_thread_ledger *l)
+void rpp_ledger_add_due(rpp_thread_ledger *l)
 {
-    rpp_account_sum_up_due(&l->account);
+    rpp_account_add_due(&l->account);
 }
 
 void rpp_ledger_ended(rpp_thread_ledger *l, uint64_t now_ns)
 {
     (void)rpp_ledger_bounded(l, now_ns);
     now_doing(l, RPP_STATE_RUNNING);
-    rpp_ledger_sum_up_due(l);
+    rpp_ledger_add_due(l);
 }
 
 /* --- taking time --- */
@@ -409,9 +409,9 @@ bool rpp_ledger_take_due(rpp_thread_ledger *l, rpp_state state, rpp_sample *samp
     return true;
 }
 
-bool rpp_ledger_take_sum(rpp_thread_ledger *l, rpp_state state, rpp_sample *sample)
+bool rpp_ledger_take_total(rpp_thread_ledger *l, rpp_state state, rpp_sample *sample)
 {
-    if (!rpp_account_take_sum(&l->account, state, sample)) return false;
+    if (!rpp_account_take_total(&l->account, state, sample)) return false;
     sample->labels = rpp_label_set_retain(l->labels);
     return true;
 }
@@ -424,14 +424,14 @@ void rpp_ledger_untake(rpp_thread_ledger *l, const rpp_sample *sample)
 
 /* --- against a handler on the same thread --- */
 
-void rpp_ledger_owe(rpp_thread_ledger *l)
+void rpp_ledger_keep_tick(rpp_thread_ledger *l)
 {
-    l->owed = true;
+    l->pending = true;
 }
 
 bool rpp_ledger_is_open_to_ticks(rpp_thread_ledger *l)
 {
     if (!l->busy) return true;
-    if (rpp_ledger_runs(l)) l->owed = true;
+    if (rpp_ledger_runs(l)) l->pending = true;
     return false;
 }

@@ -1,4 +1,4 @@
-/* tick_thinning.c - draws in advance which of the kernel's ticks on a thread are taken. */
+/* tick_thinning.c - chooses in advance which of the kernel's ticks on a thread are taken. */
 #include "sampling/tick_thinning.h"
 
 #include <stdbool.h>
@@ -16,31 +16,32 @@ static bool takes_all(const rpp_thinning *t)
     return t->tick_ns >= t->period_ns;
 }
 
-static void draw(rpp_thinning *t, int cycle)
+static void choose(rpp_thinning *t, int cycle)
 {
     t->starts_ns[cycle] =
         t->cycle_start_ns + (uint64_t)(cycle - 1) * cycle_ns(t) + rpp_random_next(&t->random) % cycle_ns(t);
 }
 
-static void draw_all(rpp_thinning *t)
+static void choose_all(rpp_thinning *t)
 {
-    for (int cycle = 0; cycle < 3; cycle++) draw(t, cycle);
+    for (int cycle = 0; cycle < 3; cycle++) choose(t, cycle);
 }
 
 void rpp_thinning_start(rpp_thinning *t, uint64_t random, uint64_t cpu_ns, uint64_t period_ns, uint64_t tick_ns)
 {
     *t = (rpp_thinning){.random = random | 1, .period_ns = period_ns, .tick_ns = tick_ns};
     t->cycle_start_ns = cpu_ns - rpp_random_next(&t->random) % cycle_ns(t);
-    draw_all(t);
+    choose_all(t);
 }
 
 static void go_on(rpp_thinning *t, uint64_t cpu_ns)
 {
     uint64_t passed = cpu_ns - t->cycle_start_ns, cycles = passed / cycle_ns(t);
-    if (!cycles || passed > UINT64_MAX / 2) return; /* after a clock went back, nothing is drawn until it catches up */
+    if (!cycles || passed > UINT64_MAX / 2)
+        return; /* after a clock went back, nothing is sampled until it catches up */
     t->cycle_start_ns += cycles * cycle_ns(t);
     if (cycles > 2) {
-        draw_all(t);
+        choose_all(t);
         return;
     }
     while (cycles--) {
@@ -49,7 +50,7 @@ static void go_on(rpp_thinning *t, uint64_t cpu_ns)
         t->starts_ns[2] = 0;
     }
     for (int cycle = 1; cycle < 3; cycle++) {
-        if (!t->starts_ns[cycle]) draw(t, cycle);
+        if (!t->starts_ns[cycle]) choose(t, cycle);
     }
 }
 

@@ -1,8 +1,8 @@
-/* tick_thinning.h - draws in advance which of the kernel's ticks on a thread are taken.
+/* tick_thinning.h - chooses in advance which of the kernel's ticks on a thread are taken.
  *
  * A CPU timer expires at the kernel's own ticks, so "the first tick after a due time" finds code shortly after a wait
  * more often than other code (docs/numbers.md). All ticks together find each place in proportion to its CPU time. So
- * intervals are drawn instead: the thread's CPU time is divided into cycles of RPP_THINNING_BURST periods. Each cycle
+ * intervals are chosen instead: the thread's CPU time is divided into cycles of RPP_THINNING_BURST periods. Each cycle
  * contains an interval of RPP_THINNING_BURST kernel ticks, at a random place, and every tick within the interval is
  * taken. Between intervals the timer is silent. Ticks never move an interval.
  *

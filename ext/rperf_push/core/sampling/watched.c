@@ -1,4 +1,5 @@
-/* watched.c - the table of watched objects: which of the objects that were drawn at their birth are still alive. */
+/* watched.c - the table of watched objects: which of the objects that were sampled at their allocation are still alive.
+ * */
 #include "sampling/watched.h"
 
 #include "base/alloc.h"
@@ -8,7 +9,7 @@
 
 typedef struct object {
     uintptr_t address;
-    uint64_t birth;
+    uint64_t allocation;
     uint32_t marks_before; /* when it was born */
     uint32_t doublings;
 } object;
@@ -16,9 +17,9 @@ typedef struct object {
 struct rpp_watched {
     object *objects; /* first those that only a major GC can free */
     uint32_t count, staying, capacity;
-    uint32_t thinned; /* one in 2^thinned births is chosen */
+    uint32_t thinned; /* one in 2^thinned allocations is chosen */
     uint32_t marks;   /* how often marking has ended */
-    uint64_t next_birth;
+    uint64_t next_allocation;
     uint64_t random;
 };
 
@@ -26,7 +27,7 @@ rpp_watched *rpp_watched_new(uint32_t capacity, uint64_t seed)
 {
     rpp_watched *w = rpp_calloc(1, sizeof *w);
     if (!w) return NULL;
-    w->next_birth = 1;
+    w->next_allocation = 1;
     w->random = seed;
     if (rpp_watched_grow(w, capacity) == RPP_OK) return w;
     rpp_free(w);
@@ -49,7 +50,7 @@ rpp_status rpp_watched_grow(rpp_watched *w, uint32_t capacity)
     return RPP_OK;
 }
 
-/* --- births --- */
+/* --- allocations --- */
 
 static bool toss(rpp_watched *w)
 {
@@ -73,23 +74,23 @@ static void halve(rpp_watched *w)
 uint64_t rpp_watched_choose(rpp_watched *w)
 {
     uint64_t unwanted = (UINT64_C(1) << w->thinned) - 1;
-    return unwanted && (rpp_random_next(&w->random) & unwanted) ? 0 : w->next_birth;
+    return unwanted && (rpp_random_next(&w->random) & unwanted) ? 0 : w->next_allocation;
 }
 
-void rpp_watched_add(rpp_watched *w, uintptr_t address, uint64_t birth)
+void rpp_watched_add(rpp_watched *w, uintptr_t address, uint64_t allocation)
 {
-    w->next_birth = birth + 1;
+    w->next_allocation = allocation + 1;
     while (w->count == w->capacity) {
         if (w->thinned == MOST_THINNED) return;
         halve(w);
         if (!toss(w)) return; /* it was chosen as easily as those */
     }
-    w->objects[w->count++] = (object){address, birth, w->marks, w->thinned};
+    w->objects[w->count++] = (object){address, allocation, w->marks, w->thinned};
 }
 
 /* --- deaths and moves --- */
 
-static void forget(rpp_watched *w, uint32_t index)
+static void discard(rpp_watched *w, uint32_t index)
 {
     w->objects[index] = w->objects[--w->count];
 }
@@ -108,7 +109,7 @@ void rpp_watched_marked(rpp_watched *w, bool all, rpp_fate (*fate)(uintptr_t add
     for (uint32_t i = w->staying; i < w->count;) {
         rpp_fate its = fate(w->objects[i].address);
         if (its == RPP_FATE_DIES) {
-            forget(w, i);
+            discard(w, i);
             continue;
         }
         if (its == RPP_FATE_STAYS) keep_apart(w, i);
@@ -139,9 +140,9 @@ uint32_t rpp_watched_capacity(const rpp_watched *w)
     return w->capacity;
 }
 
-uint64_t rpp_watched_next_birth(const rpp_watched *w)
+uint64_t rpp_watched_next_allocation(const rpp_watched *w)
 {
-    return w->next_birth;
+    return w->next_allocation;
 }
 
 size_t rpp_watched_list(const rpp_watched *w, rpp_survivor *list, size_t room)
@@ -149,13 +150,13 @@ size_t rpp_watched_list(const rpp_watched *w, rpp_survivor *list, size_t room)
     size_t count = w->count < room ? w->count : room;
     for (size_t i = 0; i < count; i++) {
         const object *one = &w->objects[i];
-        list[i] = (rpp_survivor){one->birth, w->marks - one->marks_before, one->doublings};
+        list[i] = (rpp_survivor){one->allocation, w->marks - one->marks_before, one->doublings};
     }
     return count;
 }
 
-uintptr_t rpp_watched_address(const rpp_watched *w, size_t index, uint64_t *birth)
+uintptr_t rpp_watched_address(const rpp_watched *w, size_t index, uint64_t *allocation)
 {
-    if (birth) *birth = w->objects[index].birth;
+    if (allocation) *allocation = w->objects[index].allocation;
     return w->objects[index].address;
 }

@@ -170,13 +170,13 @@ const char *rpp_option_meant_by(const char *name)
     return nearest;
 }
 
-rpp_status rpp_option_note_unknown(const char *name, rpp_mistakes *mistakes)
+rpp_status rpp_option_note_unknown(const char *name, rpp_errors *errors)
 {
     const char *nearest = rpp_option_meant_by(name);
     char quoted[RPP_QUOTED_MAX];
     rpp_quote(quoted, name, strlen(name));
-    if (!nearest) return rpp_mistakes_add(mistakes, "unknown option %s", quoted);
-    return rpp_mistakes_add(mistakes, "unknown option %s (did you mean %s?)", quoted, nearest);
+    if (!nearest) return rpp_errors_add(errors, "unknown option %s", quoted);
+    return rpp_errors_add(errors, "unknown option %s (did you mean %s?)", quoted, nearest);
 }
 
 static const char *accepted(const rpp_option *option, char *out, size_t size)
@@ -212,19 +212,19 @@ static const char *accepted(const rpp_option *option, char *out, size_t size)
     return "something else";
 }
 
-rpp_status rpp_option_note(const rpp_option *option, const char *source, const char *got, rpp_mistakes *mistakes)
+rpp_status rpp_option_note(const rpp_option *option, const char *source, const char *got, rpp_errors *errors)
 {
     char room[160];
     if (option->secret) got = "something else (not shown)";
-    return rpp_mistakes_add(mistakes, "%s must be %s, got %s", source ? source : option->name,
-                            accepted(option, room, sizeof room), got);
+    return rpp_errors_add(errors, "%s must be %s, got %s", source ? source : option->name,
+                          accepted(option, room, sizeof room), got);
 }
 
 rpp_status rpp_option_note_bytes(const rpp_option *option, const char *source, const char *bytes, size_t length,
-                                 rpp_mistakes *mistakes)
+                                 rpp_errors *errors)
 {
     char quoted[RPP_QUOTED_MAX];
     return rpp_option_note(option, source,
                            option->is_url ? rpp_url_quote(quoted, bytes, length) : rpp_quote(quoted, bytes, length),
-                           mistakes);
+                           errors);
 }

@@ -3,12 +3,12 @@
  * Each option that users set by name is one row: where its value is stored, what it accepts, and its default.
  *
  * Threads    any thread: the table is constant.
- * Ownership  the table is static; `mistakes` belongs to the caller.
+ * Ownership  the table is static; `errors` belongs to the caller.
  */
 #ifndef RPP_OPTIONS_H
 #define RPP_OPTIONS_H
 
-#include "settings/mistakes.h"
+#include "settings/errors.h"
 #include "settings/settings_fields.h"
 
 typedef enum rpp_option_type {
@@ -47,12 +47,12 @@ const char *rpp_option_name(size_t index);
 /* The option whose name is nearest to one that does not exist, or that begins with it. NULL: none is near. */
 const char *rpp_option_meant_by(const char *name);
 /* "unknown option "frequncy" (did you mean frequency?)" */
-RPP_NODISCARD rpp_status rpp_option_note_unknown(const char *name, rpp_mistakes *mistakes);
+RPP_NODISCARD rpp_status rpp_option_note_unknown(const char *name, rpp_errors *errors);
 /* "<source or name> must be <what is accepted>, got <got>". It shows `got` unchanged, unless the option is secret. */
 RPP_NODISCARD rpp_status rpp_option_note(const rpp_option *option, const char *source, const char *got,
-                                         rpp_mistakes *mistakes);
+                                         rpp_errors *errors);
 /* The same for bytes, which it quotes, cuts and masks. */
 RPP_NODISCARD rpp_status rpp_option_note_bytes(const rpp_option *option, const char *source, const char *bytes,
-                                               size_t length, rpp_mistakes *mistakes);
+                                               size_t length, rpp_errors *errors);
 
 #endif

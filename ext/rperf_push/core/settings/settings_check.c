@@ -1,6 +1,6 @@
 /* settings_check.c - checks all settings together, and sets what depends on other options.
  *
- * Every check notes its mistakes and continues, so that users see all mistakes at once.
+ * Every check notes its errors and continues, so that users see all errors at once.
  */
 #include <string.h>
 
@@ -54,19 +54,19 @@ bool rpp_label_name_is_legal(const char *name)
 /* --- where to --- */
 
 /* A directory without a backend means backend `directory`. */
-static rpp_status choose_backend(rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status choose_backend(rpp_settings *settings, rpp_errors *errors)
 {
     if (is_empty(settings->directory) || settings->backend == RPP_BACKEND_DIRECTORY) return RPP_OK;
     if (settings->backend_given) {
-        return rpp_mistakes_add(mistakes,
-                                "directory must come with backend directory, or without a backend, got backend %s",
-                                rpp_option_find("backend")->choices[settings->backend]);
+        return rpp_errors_add(errors,
+                              "directory must come with backend directory, or without a backend, got backend %s",
+                              rpp_option_find("backend")->choices[settings->backend]);
     }
     settings->backend = RPP_BACKEND_DIRECTORY;
     return RPP_OK;
 }
 
-static rpp_status check_server(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_server(const rpp_settings *settings, rpp_errors *errors)
 {
     static const char *const schemes[] = {"http", "https", NULL};
     if (settings->backend == RPP_BACKEND_DIRECTORY) return RPP_OK;
@@ -74,45 +74,44 @@ static rpp_status check_server(const rpp_settings *settings, rpp_mistakes *mista
     char quoted[RPP_QUOTED_MAX];
     if (is_empty(url) || !rpp_url_is_good(url, schemes)) {
         rpp_url_quote(quoted, url ? url : "", url ? strlen(url) : 0);
-        return rpp_mistakes_add(
-            mistakes, "server_address must be an http or https URL such as http://localhost:4040, got %s", quoted);
+        return rpp_errors_add(
+            errors, "server_address must be an http or https URL such as http://localhost:4040, got %s", quoted);
     }
     /* The push backends append their own path to the address. */
     if (settings->backend != RPP_BACKEND_HTTP && strpbrk(url, "?#")) {
         rpp_url_quote(quoted, url, strlen(url));
-        return rpp_mistakes_add(mistakes, "server_address must end with its path, without ? or #, got %s", quoted);
+        return rpp_errors_add(errors, "server_address must end with its path, without ? or #, got %s", quoted);
     }
     return RPP_OK;
 }
 
-static rpp_status check_proxy(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_proxy(const rpp_settings *settings, rpp_errors *errors)
 {
     static const char *const schemes[] = {"http", "https", "socks4", "socks4a", "socks5", "socks5h", NULL};
     const char *url = settings->proxy;
     if (is_empty(url) || rpp_url_is_good(url, schemes))
         return RPP_OK; /* empty: no proxy, whatever the environment says */
     char quoted[RPP_QUOTED_MAX];
-    return rpp_mistakes_add(mistakes, "proxy must be a URL such as http://proxy:3128 or socks5h://proxy:1080, got %s",
-                            rpp_url_quote(quoted, url, strlen(url)));
+    return rpp_errors_add(errors, "proxy must be a URL such as http://proxy:3128 or socks5h://proxy:1080, got %s",
+                          rpp_url_quote(quoted, url, strlen(url)));
 }
 
-static rpp_status check_directory(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_directory(const rpp_settings *settings, rpp_errors *errors)
 {
     if (settings->backend != RPP_BACKEND_DIRECTORY || !is_empty(settings->directory)) return RPP_OK;
-    return rpp_mistakes_add(mistakes, "directory must name a directory when backend is directory, got nothing");
+    return rpp_errors_add(errors, "directory must name a directory when backend is directory, got nothing");
 }
 
-static rpp_status check_credentials(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_credentials(const rpp_settings *settings, rpp_errors *errors)
 {
     if (!is_empty(settings->basic_auth_password) && is_empty(settings->basic_auth_username)) {
-        TRY(rpp_mistakes_add(mistakes, "basic_auth_password needs basic_auth_username"));
+        TRY(rpp_errors_add(errors, "basic_auth_password needs basic_auth_username"));
     }
     if (settings->basic_auth_username && strchr(settings->basic_auth_username, ':')) {
-        TRY(rpp_mistakes_add(mistakes,
-                             "basic_auth_username must not hold a colon: basic authentication ends it there"));
+        TRY(rpp_errors_add(errors, "basic_auth_username must not hold a colon: basic authentication ends it there"));
     }
     if (!is_empty(settings->tls_client_key) && is_empty(settings->tls_client_cert)) {
-        TRY(rpp_mistakes_add(mistakes, "tls_client_key needs tls_client_cert"));
+        TRY(rpp_errors_add(errors, "tls_client_key needs tls_client_cert"));
     }
     return RPP_OK;
 }
@@ -120,7 +119,7 @@ static rpp_status check_credentials(const rpp_settings *settings, rpp_mistakes *
 /* RFC 9110: a name is a token; a value contains no control characters except tabs. Messages show only the token of a
  * name: a user who writes "Authorization: Bearer ..." instead of "Authorization=Bearer ..." has put a secret into the
  * rest. */
-static rpp_status check_headers(const rpp_pairs *headers, rpp_mistakes *mistakes)
+static rpp_status check_headers(const rpp_pairs *headers, rpp_errors *errors)
 {
     static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     char quoted[RPP_QUOTED_MAX];
@@ -129,14 +128,14 @@ static rpp_status check_headers(const rpp_pairs *headers, rpp_mistakes *mistakes
         size_t length = strspn(name, token);
         rpp_quote(quoted, name, length);
         if (!*name || name[length]) {
-            TRY(rpp_mistakes_add(mistakes,
-                                 "http_headers: the name that begins with %s is not a legal one: letters, digits and "
-                                 "!#$%%&'*+-.^_`|~ only",
-                                 quoted));
+            TRY(rpp_errors_add(errors,
+                               "http_headers: the name that begins with %s is not a legal one: letters, digits and "
+                               "!#$%%&'*+-.^_`|~ only",
+                               quoted));
         }
         for (const unsigned char *at = (const unsigned char *)headers->items[i].value; *at; at++) {
             if ((*at < ' ' && *at != '\t') || *at == 0x7f) {
-                TRY(rpp_mistakes_add(mistakes, "http_headers: the value of %s holds a control character", quoted));
+                TRY(rpp_errors_add(errors, "http_headers: the value of %s holds a control character", quoted));
                 break;
             }
         }
@@ -146,40 +145,40 @@ static rpp_status check_headers(const rpp_pairs *headers, rpp_mistakes *mistakes
 
 /* --- names and labels --- */
 
-static rpp_status check_name(const char *option, const char *name, rpp_mistakes *mistakes)
+static rpp_status check_name(const char *option, const char *name, rpp_errors *errors)
 {
     char quoted[RPP_QUOTED_MAX];
     quote(quoted, name);
     if (!rpp_label_name_is_legal(name)) {
-        return rpp_mistakes_add(mistakes,
-                                "%s: %s is not a legal name: letters, digits and _ only, not starting with a digit",
-                                option, quoted);
+        return rpp_errors_add(errors,
+                              "%s: %s is not a legal name: letters, digits and _ only, not starting with a digit",
+                              option, quoted);
     }
     if (strncmp(name, "__", 2) == 0) {
-        return rpp_mistakes_add(mistakes, "%s: %s is reserved: names must not start with __", option, quoted);
+        return rpp_errors_add(errors, "%s: %s is reserved: names must not start with __", option, quoted);
     }
     if (strlen(name) > NAME_MAX_BYTES) {
-        return rpp_mistakes_add(mistakes, "%s: the name %s is longer than %d bytes", option, quoted, NAME_MAX_BYTES);
+        return rpp_errors_add(errors, "%s: the name %s is longer than %d bytes", option, quoted, NAME_MAX_BYTES);
     }
     return RPP_OK;
 }
 
-static rpp_status check_tags(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_tags(const rpp_settings *settings, rpp_errors *errors)
 {
     const rpp_pairs *tags = &settings->tags;
     char quoted[RPP_QUOTED_MAX];
     for (size_t i = 0; i < tags->count; i++) {
         const char *name = tags->items[i].key, *value = tags->items[i].value;
         quote(quoted, name);
-        TRY(check_name("tags", name, mistakes));
+        TRY(check_name("tags", name, errors));
         if (strcmp(name, "service_name") == 0) {
-            TRY(rpp_mistakes_add(mistakes, "tags: service_name is what application_name sets"));
+            TRY(rpp_errors_add(errors, "tags: service_name is what application_name sets"));
         }
         if (strlen(value) > VALUE_MAX_BYTES) {
-            TRY(rpp_mistakes_add(mistakes, "tags: the value of %s is longer than %d bytes", quoted, VALUE_MAX_BYTES));
+            TRY(rpp_errors_add(errors, "tags: the value of %s is longer than %d bytes", quoted, VALUE_MAX_BYTES));
         }
         if (!is_utf8(value)) {
-            TRY(rpp_mistakes_add(mistakes, "tags: the value of %s is not valid UTF-8", quoted));
+            TRY(rpp_errors_add(errors, "tags: the value of %s is not valid UTF-8", quoted));
         }
     }
 
@@ -187,17 +186,17 @@ static rpp_status check_tags(const rpp_settings *settings, rpp_mistakes *mistake
     if (settings->report_hostname && !rpp_pairs_get(tags, "hostname")) names++;
     if (settings->report_pid && !rpp_pairs_get(tags, "pid")) names++;
     if (names <= RPP_NAMES_OF_A_SERIES_MAX) return RPP_OK;
-    return rpp_mistakes_add(mistakes, "tags must be at most %zu, as a series has at most %d names, got %zu",
-                            RPP_NAMES_OF_A_SERIES_MAX - (names - tags->count), RPP_NAMES_OF_A_SERIES_MAX, tags->count);
+    return rpp_errors_add(errors, "tags must be at most %zu, as a series has at most %d names, got %zu",
+                          RPP_NAMES_OF_A_SERIES_MAX - (names - tags->count), RPP_NAMES_OF_A_SERIES_MAX, tags->count);
 }
 
-static rpp_status check_label_names(const rpp_pairs *names, rpp_mistakes *mistakes)
+static rpp_status check_label_names(const rpp_pairs *names, rpp_errors *errors)
 {
-    for (size_t i = 0; i < names->count; i++) TRY(check_name("label_names", names->items[i].value, mistakes));
+    for (size_t i = 0; i < names->count; i++) TRY(check_name("label_names", names->items[i].value, errors));
     return RPP_OK;
 }
 
-static rpp_status check_application_name(rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_application_name(rpp_settings *settings, rpp_errors *errors)
 {
     if (is_empty(settings->application_name)) {
         char *name = rpp_strdup("ruby");
@@ -206,40 +205,40 @@ static rpp_status check_application_name(rpp_settings *settings, rpp_mistakes *m
         settings->application_name = name;
     }
     if (strlen(settings->application_name) > VALUE_MAX_BYTES) {
-        TRY(rpp_mistakes_add(mistakes, "application_name is longer than %d bytes", VALUE_MAX_BYTES));
+        TRY(rpp_errors_add(errors, "application_name is longer than %d bytes", VALUE_MAX_BYTES));
     }
     if (!is_utf8(settings->application_name)) {
-        TRY(rpp_mistakes_add(mistakes, "application_name is not valid UTF-8"));
+        TRY(rpp_errors_add(errors, "application_name is not valid UTF-8"));
     }
     return RPP_OK;
 }
 
 /* Pyroscope accepts a profile for an hour after its start; half of this hour remains for delays. */
-static rpp_status check_interval(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_interval(const rpp_settings *settings, rpp_errors *errors)
 {
     bool is_pyroscope = settings->backend == RPP_BACKEND_PYROSCOPE ||
                         settings->backend == RPP_BACKEND_PYROSCOPE_INGEST ||
                         settings->backend == RPP_BACKEND_PYROSCOPE_OR_INGEST;
     if (!is_pyroscope || settings->upload_interval_ns <= PYROSCOPE_INTERVAL_MAX_S * RPP_NS_PER_S) return RPP_OK;
-    return rpp_mistakes_add(
-        mistakes,
+    return rpp_errors_add(
+        errors,
         "upload_interval must be at most %d seconds, as Pyroscope takes no profile that is older than "
         "an hour, got %.0f",
         PYROSCOPE_INTERVAL_MAX_S, (double)settings->upload_interval_ns / (double)RPP_NS_PER_S);
 }
 
 /* A relative path would change its meaning when the program or a child changes its directory. */
-static rpp_status check_control_socket(const rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_control_socket(const rpp_settings *settings, rpp_errors *errors)
 {
     const char *place = settings->control_socket;
     char quoted[RPP_QUOTED_MAX];
     if (is_empty(place) || *place == '/' || !strcmp(place, "auto") || !strcmp(place, "false")) return RPP_OK;
-    return rpp_mistakes_add(mistakes, "control_socket must be an absolute path, auto or false, got %s",
-                            quote(quoted, place));
+    return rpp_errors_add(errors, "control_socket must be an absolute path, auto or false, got %s",
+                          quote(quoted, place));
 }
 
 /* "p95", or a number of seconds, up to one day. */
-static rpp_status check_slow_requests(rpp_settings *settings, rpp_mistakes *mistakes)
+static rpp_status check_slow_requests(rpp_settings *settings, rpp_errors *errors)
 {
     double seconds;
     char quoted[RPP_QUOTED_MAX];
@@ -247,38 +246,38 @@ static rpp_status check_slow_requests(rpp_settings *settings, rpp_mistakes *mist
     if (!strcmp(settings->slow_requests, RPP_SLOW_BY_P95)) return RPP_OK;
     bool is_number = rpp_settings_read_real(settings->slow_requests, &seconds);
     if (!is_number || seconds * (double)RPP_NS_PER_S < 1 || seconds > SLOW_REQUEST_MAX_S) {
-        return rpp_mistakes_add(mistakes,
-                                "slow_requests must be p95, or a number of seconds above 0 and at most %d, got %s",
-                                SLOW_REQUEST_MAX_S, quote(quoted, settings->slow_requests));
+        return rpp_errors_add(errors,
+                              "slow_requests must be p95, or a number of seconds above 0 and at most %d, got %s",
+                              SLOW_REQUEST_MAX_S, quote(quoted, settings->slow_requests));
     }
     settings->slow_request_ns = (uint64_t)(seconds * (double)RPP_NS_PER_S + 0.5);
     return RPP_OK;
 }
 
-/* True if a noted mistake begins with this text. */
-static bool is_noted(const rpp_mistakes *mistakes, const char *beginning)
+/* True if a noted error begins with this text. */
+static bool is_noted(const rpp_errors *errors, const char *beginning)
 {
-    for (size_t i = 0; i < mistakes->count; i++) {
-        if (strncmp(mistakes->lines[i], beginning, strlen(beginning)) == 0) return true;
+    for (size_t i = 0; i < errors->count; i++) {
+        if (strncmp(errors->lines[i], beginning, strlen(beginning)) == 0) return true;
     }
     return false;
 }
 
-rpp_status rpp_settings_check(rpp_settings *settings, rpp_mistakes *mistakes)
+rpp_status rpp_settings_check(rpp_settings *settings, rpp_errors *errors)
 {
-    TRY(check_application_name(settings, mistakes));
-    TRY(choose_backend(settings, mistakes));
-    TRY(check_server(settings, mistakes));
-    TRY(check_proxy(settings, mistakes));
-    TRY(check_interval(settings, mistakes));
-    TRY(check_directory(settings, mistakes));
-    TRY(check_credentials(settings, mistakes));
-    TRY(check_headers(&settings->http_headers, mistakes));
-    TRY(check_tags(settings, mistakes));
-    TRY(check_label_names(&settings->label_names, mistakes));
-    TRY(check_control_socket(settings, mistakes));
-    TRY(check_slow_requests(settings, mistakes));
-    if (!settings->mode && !is_noted(mistakes, "mode ")) TRY(rpp_settings_reject("mode", "nothing", mistakes));
+    TRY(check_application_name(settings, errors));
+    TRY(choose_backend(settings, errors));
+    TRY(check_server(settings, errors));
+    TRY(check_proxy(settings, errors));
+    TRY(check_interval(settings, errors));
+    TRY(check_directory(settings, errors));
+    TRY(check_credentials(settings, errors));
+    TRY(check_headers(&settings->http_headers, errors));
+    TRY(check_tags(settings, errors));
+    TRY(check_label_names(&settings->label_names, errors));
+    TRY(check_control_socket(settings, errors));
+    TRY(check_slow_requests(settings, errors));
+    if (!settings->mode && !is_noted(errors, "mode ")) TRY(rpp_settings_reject("mode", "nothing", errors));
 
     /* Parca shows a sample's state only in its stack. */
     if (!settings->vm_state_frames_given) settings->vm_state_frames = settings->backend == RPP_BACKEND_PARCA;

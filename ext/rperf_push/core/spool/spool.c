@@ -43,7 +43,7 @@ struct rpp_spool {
     _Atomic uint64_t puts;
 };
 
-/* --- birth and death
+/* --- start and end
  * ------------------------------------------------------------------------------------------------ */
 
 rpp_spool *rpp_spool_new(const rpp_settings *settings)
@@ -72,7 +72,7 @@ void rpp_spool_free(rpp_spool *self)
     rpp_free(self);
 }
 
-void rpp_spool_forget_after_fork(rpp_spool *self)
+void rpp_spool_discard_after_fork(rpp_spool *self)
 {
     for (unsigned i = 0; self && i < RPP_SPOOL_CLAIMS_MAX; i++) {
         if (self->own.claims[i].fd >= 0) close(self->own.claims[i].fd); /* the lock stays with the parent */
@@ -277,7 +277,7 @@ static bool read_batch(rpp_spool *self, DIR *directory)
 }
 
 /* A dead process left the file while it was sending. True: the payload is to be sent again. */
-static bool settle_sending(rpp_spool *self, DIR *directory, rpp_spool_claim *claim)
+static bool finish_sending(rpp_spool *self, DIR *directory, rpp_spool_claim *claim)
 {
     if (!self->settings->resend_unconfirmed) {
         discard(self, directory, claim, RPP_STAT_payloads_unconfirmed);
@@ -318,7 +318,7 @@ static rpp_status claim_next(rpp_spool *self, DIR *directory, const rpp_spool_na
         if (!stale) rpp_spool_claim_release(&claim);
         return RPP_INVALID;
     }
-    if (claim.name.state == RPP_SPOOL_SENDING && !settle_sending(self, directory, &claim)) return RPP_INVALID;
+    if (claim.name.state == RPP_SPOOL_SENDING && !finish_sending(self, directory, &claim)) return RPP_INVALID;
 
     status = rpp_spool_claim_read(&claim, &bytes, &length);
     if (status == RPP_OK) status = rpp_spool_file_read(bytes, length, payload);

@@ -71,6 +71,6 @@ void rpp_spool_remove(rpp_spool *spool, unsigned claim);
 RPP_NODISCARD rpp_status rpp_spool_give_back(rpp_spool *spool, const rpp_payload *payload);
 
 /* In a forked child: closes the descriptors of the parent's claims; the parent keeps them. */
-void rpp_spool_forget_after_fork(rpp_spool *spool);
+void rpp_spool_discard_after_fork(rpp_spool *spool);
 
 #endif

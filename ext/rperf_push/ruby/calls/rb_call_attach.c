@@ -63,11 +63,11 @@ static VALUE all_of(const char *key)
 static VALUE prepare_tracing(void)
 {
     VALUE native = rb_path2class("RperfPush::Native"), lib = rb_const_get(native, rb_intern("LIB_DIR"));
-    rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/remote/call_attachment", lib));
+    rb_funcall(native, rb_intern("require"), 1, rb_sprintf("%" PRIsVALUE "/rperf_push/remote/peer_trace", lib));
     VALUE arguments[] = {ULL2NUM(watch.max_nodes), truth(watch.c_methods), truth(watch.blocks),
                          truth(watch.interval_ms),
                          rb_ary_new_from_args(3, all_of("mode"), all_of("only"), all_of("except"))};
-    return rb_funcallv(rb_path2class("RperfPush::CallAttachment"), rb_intern("prepare"), 5, arguments);
+    return rb_funcallv(rb_path2class("RperfPush::PeerTrace"), rb_intern("prepare"), 5, arguments);
 }
 
 /* A resume fails while the program itself traces: it is tried again. */
@@ -273,7 +273,7 @@ rpp_status rb_rpp_call_attach_pause(bool paused, rpp_byte_sink *document, char w
     return rpp_byte_sink_write(document, now, strlen(now));
 }
 
-void rb_rpp_call_attach_look_after(void *unused)
+void rb_rpp_call_attach_serve(void *unused)
 {
     if (atomic_load(&watch.stage) == TO_BEGIN) rb_rpp_trigger_other(handle);
 }
@@ -292,7 +292,7 @@ void rb_rpp_call_attach_close(void *unused)
 }
 
 /* The thread is the parent's. */
-void rb_rpp_call_attach_forget_after_fork(void)
+void rb_rpp_call_attach_discard_after_fork(void)
 {
     atomic_store(&watch.stage, FREE);
 }

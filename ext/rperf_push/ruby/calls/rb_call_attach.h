@@ -8,7 +8,7 @@
  *   thread, which begins, waits and ends: it waits as any thread does, and exceptions that are meant for the program's
  *   threads do not meet it.
  *
- * Threads    open, look_after, finish, close: the control server's. init: under the GVL.
+ * Threads    open, serve, finish, close: the control server's. init: under the GVL.
  * Ownership  there is one stream, which is static; the server owns the outbox.
  */
 #ifndef RB_CALL_ATTACH_H
@@ -31,9 +31,9 @@ rpp_status rb_rpp_call_attach_open(const rpp_control_request *request, rpp_contr
                                    char why[RPP_CONTROL_WHY_MAX]);
 /* Answers the requests pause and resume. */
 rpp_status rb_rpp_call_attach_pause(bool paused, rpp_byte_sink *document, char why[RPP_CONTROL_WHY_MAX]);
-void rb_rpp_call_attach_look_after(void *stream);
+void rb_rpp_call_attach_serve(void *stream);
 void rb_rpp_call_attach_finish(void *stream);
 void rb_rpp_call_attach_close(void *stream);
-void rb_rpp_call_attach_forget_after_fork(void);
+void rb_rpp_call_attach_discard_after_fork(void);
 
 #endif

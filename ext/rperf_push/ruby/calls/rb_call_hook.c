@@ -19,7 +19,7 @@
 #define STACKS_MAX 65536u /* of threads and fibers that are alive at the same time */
 
 typedef rb_rpp_tracing tracing;
-typedef rb_rpp_seen_stack seen_stack;
+typedef rb_rpp_inspected_stack seen_stack;
 typedef rb_rpp_call_root root;
 
 static tracing *current; /* runs; NULL: none */
@@ -35,7 +35,7 @@ static inline rpp_call_reading read_clocks(const tracing *t)
 static rpp_call_reading read_end(const tracing *t, uint64_t *now_ns)
 {
     rpp_call_reading now = read_clocks(t);
-    rpp_tick_moment moment = t->by_ticks ? rpp_tick_clock_moment() : (rpp_tick_moment){now.wall_ns, now.wall_ns};
+    rpp_tick_instant moment = t->by_ticks ? rpp_tick_clock_now() : (rpp_tick_instant){now.wall_ns, now.wall_ns};
     *now_ns = moment.ns;
     now.wall_ns = moment.ticks;
     return now;
@@ -117,7 +117,7 @@ static seen_stack *stack_at(tracing *t, const VALUE *ec, bool *is_new)
 }
 
 /* Its thread runs this stack. What the thread has been since its last event belongs to the call that is on top now. */
-static void settle(tracing *t, seen_stack *stack, rpp_call_reading now)
+static void flush(tracing *t, seen_stack *stack, rpp_call_reading now)
 {
     rb_rpp_thread *thread = rb_rpp_thread_of(stack->thread);
     if (thread) rpp_call_thread_runs(&thread->calls, &stack->calls, t->trace.tree, now.wall_ns);
@@ -132,7 +132,7 @@ static rb_rpp_thread *adopt(seen_stack *stack)
 }
 
 /* The stack that it ran last may be over, and its place another one's soon. */
-static void settle_thread(tracing *t, VALUE thread, rpp_call_reading now)
+static void flush_thread(tracing *t, VALUE thread, rpp_call_reading now)
 {
     rb_rpp_thread *record = rb_rpp_thread_of(thread);
     if (record && record->calls.stack)
@@ -158,11 +158,11 @@ static void change_stack(tracing *t, const rb_trace_arg_t *event, rpp_call_readi
     }
     stack->vm = rb_rpp_vm_stack_of(ec);
     bool begins = rb_rpp_vm_stack_depth(&stack->vm, frame) <= rb_rpp_vm_frame_depth();
-    settle_thread(t, thread, now);
+    flush_thread(t, thread, now);
     if (is_new || begins || stack->is_over || stack->thread != thread)
         begin_stack(t, stack, thread, frame, now.wall_ns);
     rpp_call_trace_switch(&t->trace, &stack->calls, now);
-    settle(t, stack, now);
+    flush(t, stack, now);
 }
 
 /* The event is not known to be of the stack of the last one, or states have passed since. Returns whether it counts. */
@@ -176,7 +176,7 @@ static __attribute__((noinline)) bool look_around(tracing *t, const rb_trace_arg
     } else {
         t->ec = t->running->vm.ec;
         adopt(t->running);
-        settle(t, t->running, now);
+        flush(t, t->running, now);
     }
     return t->running;
 }
@@ -395,24 +395,24 @@ void rb_rpp_call_hook_go(rb_rpp_tracing *t)
 }
 
 /* Of a stack that is alive: what its call on top was until now. */
-static void settle_at_end(tracing *t, seen_stack *stack, uint64_t now_ns)
+static void flush_at_end(tracing *t, seen_stack *stack, uint64_t now_ns)
 {
     rb_rpp_thread *thread = adopt(stack);
     rpp_call_trace_wait(&t->trace, &stack->calls, now_ns);
     if (thread && thread->calls.stack == &stack->calls)
-        rpp_call_thread_settle(&thread->calls, t->trace.tree, now_ns);
+        rpp_call_thread_flush(&thread->calls, t->trace.tree, now_ns);
     else if (stack->calls.suspended_ns)
         rpp_call_stack_suspended(&stack->calls, t->trace.tree, now_ns);
 }
 
 /* Of another thread's stack, whose record is the parent's. */
-static void settle_in_child(tracing *t, seen_stack *stack, uint64_t now_ns)
+static void flush_in_child(tracing *t, seen_stack *stack, uint64_t now_ns)
 {
     rpp_call_trace_wait(&t->trace, &stack->calls, now_ns);
 }
 
 /* All calls have run until now. No stack runs afterwards. */
-static void count_until_now(tracing *t, void (*settle)(tracing *, seen_stack *, uint64_t))
+static void count_until_now(tracing *t, void (*flush)(tracing *, seen_stack *, uint64_t))
 {
     uint64_t now_ns;
     rpp_call_reading now = read_end(t, &now_ns);
@@ -420,7 +420,7 @@ static void count_until_now(tracing *t, void (*settle)(tracing *, seen_stack *, 
     rpp_call_trace_switch(&t->trace, NULL, now);
     if (now.wall_ns < t->trace.last.wall_ns) now = t->trace.last;
     for (size_t i = 0; i < t->stack_count; i++) {
-        if (!t->stacks[i]->is_over) settle(t, t->stacks[i], now.wall_ns);
+        if (!t->stacks[i]->is_over) flush(t, t->stacks[i], now.wall_ns);
     }
     t->traced_ns += now_ns - t->began_ns;
     t->traced_ticks += now.wall_ns - t->began_ticks;
@@ -428,16 +428,16 @@ static void count_until_now(tracing *t, void (*settle)(tracing *, seen_stack *, 
     t->began_ticks = now.wall_ns;
 }
 
-void rb_rpp_call_hook_settle(rb_rpp_tracing *t)
+void rb_rpp_call_hook_flush(rb_rpp_tracing *t)
 {
     rpp_call_stack *running = t->trace.running;
-    count_until_now(t, settle_at_end);
+    count_until_now(t, flush_at_end);
     rpp_call_trace_switch(&t->trace, running, t->trace.last);
 }
 
-static void end_times(tracing *t, void (*settle)(tracing *, seen_stack *, uint64_t))
+static void end_times(tracing *t, void (*flush)(tracing *, seen_stack *, uint64_t))
 {
-    count_until_now(t, settle);
+    count_until_now(t, flush);
     t->running = NULL;
     t->ec = NULL;
 }
@@ -448,15 +448,15 @@ void rb_rpp_call_hook_halt(rb_rpp_tracing *t)
     rb_rpp_call_states_end();
     rb_rpp_sampler_leave_threads();
     current = NULL;
-    end_times(t, settle_at_end);
+    end_times(t, flush_at_end);
 }
 
 /* What the parent traced until the fork is in the child, too: a block that both leave returns it. */
-void rb_rpp_call_hook_forget_after_fork(void)
+void rb_rpp_call_hook_discard_after_fork(void)
 {
     tracing *t = current;
     rb_rpp_call_states_end();
-    rb_rpp_call_objects_forget_after_fork();
+    rb_rpp_call_objects_discard_after_fork();
     current = NULL;
-    if (t) end_times(t, settle_in_child);
+    if (t) end_times(t, flush_in_child);
 }

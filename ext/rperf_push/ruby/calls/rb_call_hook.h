@@ -36,16 +36,16 @@ typedef struct rb_rpp_call_root {
 } rb_rpp_call_root;
 
 /* A thread's or fiber's stack. The VM may give its place in memory to another one after its end. */
-typedef struct rb_rpp_seen_stack {
+typedef struct rb_rpp_inspected_stack {
     rpp_call_stack calls;
     rb_rpp_vm_stack vm;
     VALUE thread;
     bool is_over;
-} rb_rpp_seen_stack;
+} rb_rpp_inspected_stack;
 
 typedef struct rb_rpp_tracing {
     rpp_call_trace trace;
-    rb_rpp_seen_stack *running;
+    rb_rpp_inspected_stack *running;
     const VALUE *ec; /* of the last event; NULL: the next one must look around */
     VALUE tracer;    /* a thread that traces for a peer: its calls do not count; Qfalse: none */
     const VALUE *tracer_ec;
@@ -54,9 +54,9 @@ typedef struct rb_rpp_tracing {
     bool is_method_verified;
     rb_event_flag_t events;
     rpp_call_methods *methods;
-    rb_rpp_callee *callees;     /* by id */
-    rpp_call_objects *objects;  /* NULL: they are not told apart */
-    rb_rpp_seen_stack **stacks; /* by id */
+    rb_rpp_callee *callees;          /* by id */
+    rpp_call_objects *objects;       /* NULL: they are not told apart */
+    rb_rpp_inspected_stack **stacks; /* by id */
     size_t stack_count, stack_capacity;
     rpp_hash_index stacks_by_ec;
     uint64_t began_ns, began_ticks, began_realtime_ns, traced_ns, traced_ticks;
@@ -74,8 +74,8 @@ rb_rpp_tracing *rb_rpp_call_hook_tracing(void);
 void rb_rpp_call_hook_go(rb_rpp_tracing *t);
 void rb_rpp_call_hook_halt(rb_rpp_tracing *t);
 /* While it runs: all that is open counts until now, and goes on. */
-void rb_rpp_call_hook_settle(rb_rpp_tracing *t);
+void rb_rpp_call_hook_flush(rb_rpp_tracing *t);
 /* The hook stays in the child until its next event. */
-void rb_rpp_call_hook_forget_after_fork(void);
+void rb_rpp_call_hook_discard_after_fork(void);
 
 #endif

@@ -40,7 +40,7 @@ void rb_rpp_call_objects_halt(void)
     table = NULL;
 }
 
-void rb_rpp_call_objects_forget_after_fork(void)
+void rb_rpp_call_objects_discard_after_fork(void)
 {
     table = NULL;
 }

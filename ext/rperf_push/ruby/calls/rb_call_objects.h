@@ -25,7 +25,7 @@ typedef bool (*rb_rpp_call_objects_place)(rb_trace_arg_t *event, uint32_t *node)
 void rb_rpp_call_objects_go(rpp_call_objects *objects, rb_rpp_call_objects_place place);
 void rb_rpp_call_objects_halt(void);
 /* In a forked child: the hook does nothing, and stays until its next call. */
-void rb_rpp_call_objects_forget_after_fork(void);
+void rb_rpp_call_objects_discard_after_fork(void);
 void rb_rpp_call_objects_mark(const rpp_call_objects *objects);
 
 #endif

@@ -18,7 +18,7 @@ void rb_rpp_call_costs(VALUE costs, rpp_call_cost by_kind[RB_RPP_CALL_KINDS]);
 
 /* The tree in which each method is what `as` says (an Array of ids, nil: hidden), as a Hash:
  *   parents (nil: a root), methods (of a root: its number), calls, self, wait, cpu, total, objects   by node
- *   blocked, waiting, gc_marking, gc_sweeping, suspended   likewise: of own time and waiting
+ *   blocked, waiting, gc_marking, gc_sweeping, suspended   likewise: of self time and waiting
  *   sums   [called, self, wait, cpu, total, recursive, objects, then these states] by method
  *   kinds   of `objects`, if it is not NULL: [node, class, path, line, count, bytes] of each; class and path are
  *           indexes of `texts`

@@ -9,7 +9,7 @@
 #include "sampler/rb_hooks.h"
 
 static _Atomic bool ticks; /* the clock of the trace */
-static const VALUE **unsettled_ec;
+static const VALUE **unread_ec;
 
 static uint64_t now_of_trace(void)
 {
@@ -39,7 +39,7 @@ static void on_thread(rb_rpp_thread *t, rb_event_flag_t event)
     if (event == RUBY_INTERNAL_THREAD_EVENT_SUSPENDED) rpp_call_thread_released(&t->calls, now);
     if (event != RUBY_INTERNAL_THREAD_EVENT_RESUMED) return;
     rpp_call_thread_got(&t->calls, now);
-    *unsettled_ec = NULL;
+    *unread_ec = NULL;
 }
 
 static void on_gc(rb_rpp_thread *t, rb_event_flag_t event, bool marks)
@@ -48,13 +48,13 @@ static void on_gc(rb_rpp_thread *t, rb_event_flag_t event, bool marks)
     if (!ends && event != RUBY_INTERNAL_EVENT_GC_ENTER && t->calls.state == RPP_CALL_RUNS) return; /* no pause */
     rpp_call_state phase = marks ? RPP_CALL_GC_MARKING : RPP_CALL_GC_SWEEPING;
     rpp_call_thread_collects(&t->calls, ends ? RPP_CALL_RUNS : phase, now_of_trace());
-    if (ends) *unsettled_ec = NULL;
+    if (ends) *unread_ec = NULL;
 }
 
 void rb_rpp_call_states_begin(bool by_ticks, uint64_t now, const VALUE **last_ec)
 {
     atomic_store(&ticks, by_ticks);
-    unsettled_ec = last_ec;
+    unread_ec = last_ec;
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
         bool runs = t->thread == rb_thread_current();
         rpp_call_thread_begin(&t->calls, runs, !runs && t->could_run, now);

@@ -25,7 +25,7 @@ static tracing *watched(VALUE object)
 }
 
 /* Before the first resume: updates will be asked for. */
-static VALUE native_calls_look_on(VALUE self, VALUE object, VALUE costs)
+static VALUE native_calls_follow(VALUE self, VALUE object, VALUE costs)
 {
     tracing *t = rb_rpp_tracing_of(object);
     rpp_call_cost by_kind[RB_RPP_CALL_KINDS];
@@ -73,7 +73,7 @@ static VALUE native_calls_name(VALUE self, VALUE object, VALUE as, VALUE roots)
 /* --- an update --- */
 
 /* A thread that wants the lock but for us runs. */
-static const char *state_of(const tracing *t, const rb_rpp_seen_stack *stack, const rpp_call_thread *thread)
+static const char *state_of(const tracing *t, const rb_rpp_inspected_stack *stack, const rpp_call_thread *thread)
 {
     switch (thread->state) {
     case RPP_CALL_BLOCKED:
@@ -86,12 +86,12 @@ static const char *state_of(const tracing *t, const rb_rpp_seen_stack *stack, co
 }
 
 /* The calls that are open are those on the way to it. */
-static bool find_position(const tracing *t, const rb_rpp_seen_stack *stack, rpp_call_position *position)
+static bool find_position(const tracing *t, const rb_rpp_inspected_stack *stack, rpp_call_position *position)
 {
     const rb_rpp_thread *thread = rb_rpp_thread_of(stack->thread);
     if (stack->is_over || stack->vm.ec == t->tracer_ec || !thread || thread->calls.stack != &stack->calls) return false;
     position->root = rpp_call_tree_node(t->trace.tree, stack->calls.root)->method;
-    position->node = rpp_call_changes_place(t->changes, t->trace.tree, rpp_call_stack_top(&stack->calls));
+    position->node = rpp_call_changes_shown_as(t->changes, t->trace.tree, rpp_call_stack_top(&stack->calls));
     position->state = state_of(t, stack, &thread->calls);
     return true;
 }
@@ -154,7 +154,7 @@ static VALUE make(VALUE argument)
 {
     maker *m = (maker *)argument;
     if (!have_names(m->t)) return Qnil;
-    if (rb_rpp_call_hook_tracing() == m->t) rb_rpp_call_hook_settle(m->t);
+    if (rb_rpp_call_hook_tracing() == m->t) rb_rpp_call_hook_flush(m->t);
     bool is_all = take(m->t);
     find_positions(m);
     rb_rpp_check(write_update(m), rb_eRuntimeError);
@@ -178,7 +178,7 @@ static VALUE native_calls_update(VALUE self, VALUE object, VALUE head)
 
 void rb_rpp_call_updates_init(VALUE native)
 {
-    rb_define_singleton_method(native, "calls_look_on", native_calls_look_on, 2);
+    rb_define_singleton_method(native, "calls_follow", native_calls_follow, 2);
     rb_define_singleton_method(native, "calls_unnamed", native_calls_unnamed, 1);
     rb_define_singleton_method(native, "calls_name", native_calls_name, 3);
     rb_define_singleton_method(native, "calls_update", native_calls_update, 2);

@@ -217,13 +217,13 @@ static VALUE native_nothing(VALUE self)
 /* --- life --- */
 
 /* The thread that traced in the parent has the result; here nothing keeps the tree. */
-static void forget_after_fork(void)
+static void discard_after_fork(void)
 {
-    rb_rpp_call_hook_forget_after_fork();
+    rb_rpp_call_hook_discard_after_fork();
     current_object = Qnil;
 }
 
-const rb_rpp_participant rb_rpp_calls_life = {.forget_after_fork = forget_after_fork};
+const rb_rpp_participant rb_rpp_calls_life = {.discard_after_fork = discard_after_fork};
 
 void rb_rpp_calls_init(VALUE native)
 {

@@ -1,21 +1,21 @@
-/* rb_alloc_counts.c - how many objects each outlet's windows have, by the VM's counter. */
+/* rb_alloc_counts.c - how many objects each subscriber's windows have, by the VM's counter. */
 #include "captures/rb_alloc_counts.h"
 
 #include <string.h>
 
-#include "threads/rb_outlets.h"
 #include "threads/rb_push.h"
+#include "threads/rb_subscribers.h"
 
 typedef struct counting {
-    rb_rpp_alloc_terms terms;
+    rb_rpp_alloc_settings settings;
     bool on;
     uint64_t from, sum; /* the counter when it was last read; objects since the window began */
     uint64_t cut;       /* of the window that has ended, not pushed yet */
 } counting;
 
-static counting each[RB_RPP_OUTLETS];
-/* Of the objects on the way to the n-th, those of the windows before; by outlet. */
-static uint64_t elsewhere[RB_RPP_OUTLETS];
+static counting each[RB_RPP_SUBSCRIBERS];
+/* Of the objects on the way to the n-th, those of the windows before; by subscriber. */
+static uint64_t elsewhere[RB_RPP_SUBSCRIBERS];
 rb_rpp_alloc_paces rb_rpp_alloc_pace = {.left = UINT64_MAX};
 static VALUE counter_name;
 
@@ -24,9 +24,9 @@ uint64_t rb_rpp_alloc_counter(void)
     return rb_gc_stat(counter_name);
 }
 
-const rb_rpp_alloc_terms *rb_rpp_alloc_counted(rb_rpp_outlet outlet)
+const rb_rpp_alloc_settings *rb_rpp_alloc_counted(rb_rpp_subscriber subscriber)
 {
-    return each[outlet].on ? &each[outlet].terms : NULL;
+    return each[subscriber].on ? &each[subscriber].settings : NULL;
 }
 
 static void read_counter(counting *c)
@@ -36,35 +36,35 @@ static void read_counter(counting *c)
     c->from = now;
 }
 
-void rb_rpp_alloc_counts_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms)
+void rb_rpp_alloc_counts_attach(rb_rpp_subscriber subscriber, const rb_rpp_alloc_settings *settings)
 {
-    each[outlet] = (counting){.terms = *terms};
+    each[subscriber] = (counting){.settings = *settings};
 }
 
-bool rb_rpp_alloc_counts_begin(rb_rpp_outlet outlet)
+bool rb_rpp_alloc_counts_begin(rb_rpp_subscriber subscriber)
 {
-    counting *c = &each[outlet];
-    c->on = c->terms.wanted;
+    counting *c = &each[subscriber];
+    c->on = c->settings.wanted;
     c->from = rb_rpp_alloc_counter();
     return c->on;
 }
 
-bool rb_rpp_alloc_counts_end(rb_rpp_outlet outlet)
+bool rb_rpp_alloc_counts_end(rb_rpp_subscriber subscriber)
 {
-    counting *c = &each[outlet];
+    counting *c = &each[subscriber];
     if (!c->on) return false;
     read_counter(c);
     c->on = false;
     return true;
 }
 
-void rb_rpp_alloc_counts_cut(rb_rpp_outlet outlet)
+void rb_rpp_alloc_counts_cut(rb_rpp_subscriber subscriber)
 {
-    counting *c = &each[outlet];
+    counting *c = &each[subscriber];
     if (c->on) read_counter(c);
     c->cut += c->sum;
     c->sum = 0;
-    rb_rpp_alloc_leave_behind(outlet);
+    rb_rpp_alloc_leave_behind(subscriber);
 }
 
 void rb_rpp_alloc_pace_begin(uint64_t nth)
@@ -73,28 +73,28 @@ void rb_rpp_alloc_pace_begin(uint64_t nth)
     memset(elsewhere, 0, sizeof elsewhere);
 }
 
-uint64_t rb_rpp_alloc_nth_weighs(rb_rpp_outlet outlet)
+uint64_t rb_rpp_alloc_nth_weighs(rb_rpp_subscriber subscriber)
 {
-    return rb_rpp_alloc_pace.nth - elsewhere[outlet];
+    return rb_rpp_alloc_pace.nth - elsewhere[subscriber];
 }
 
-void rb_rpp_alloc_leave_behind(rb_rpp_outlet outlet)
+void rb_rpp_alloc_leave_behind(rb_rpp_subscriber subscriber)
 {
-    elsewhere[outlet] = rb_rpp_alloc_pace.nth ? rb_rpp_alloc_pace.nth - rb_rpp_alloc_pace.left : 0;
+    elsewhere[subscriber] = rb_rpp_alloc_pace.nth ? rb_rpp_alloc_pace.nth - rb_rpp_alloc_pace.left : 0;
 }
 
-bool rb_rpp_alloc_counts_push(rb_rpp_outlet outlet)
+bool rb_rpp_alloc_counts_push(rb_rpp_subscriber subscriber)
 {
-    counting *c = &each[outlet];
+    counting *c = &each[subscriber];
     if (!c->cut) return true;
-    rpp_sample sum = {.alloc_objects = c->cut, .sum = true};
-    uint32_t ended = rpp_pipeline_window(rb_rpp_outlet_pipeline(outlet)) - 1;
-    if (rb_rpp_push_counted(outlet, ended, &sum, NULL) != RPP_OK) return false;
+    rpp_sample sum = {.alloc_objects = c->cut, .is_total = true};
+    uint32_t ended = rpp_pipeline_window(rb_rpp_subscriber_pipeline(subscriber)) - 1;
+    if (rb_rpp_push_counted(subscriber, ended, &sum, NULL) != RPP_OK) return false;
     c->cut = 0;
     return true;
 }
 
-void rb_rpp_alloc_counts_forget_after_fork(void)
+void rb_rpp_alloc_counts_discard_after_fork(void)
 {
     memset(each, 0, sizeof each);
 }

@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/stats.h"
 #include "core/sampling/budget.h"
-#include "threads/rb_outlets.h"
+#include "threads/rb_subscribers.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* collectors keep the budget, and sessions begin it */
 static rpp_budget budget;
@@ -39,7 +39,7 @@ void rb_rpp_budget_keep(void)
 {
     pthread_mutex_lock(&lock);
     uint64_t before = budget.period_ns;
-    uint64_t period = rpp_budget_look(&budget, rpp_monotonic_ns(), overhead());
+    uint64_t period = rpp_budget_update(&budget, rpp_monotonic_ns(), overhead());
     if (period != before) use_period(period);
     bool tells = !told && rpp_budget_is_exceeded_by_hooks(&budget);
     told |= tells;
@@ -61,7 +61,7 @@ double rb_rpp_budget_share(void)
     return share;
 }
 
-void rb_rpp_budget_forget_after_fork(void)
+void rb_rpp_budget_discard_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     told = false;

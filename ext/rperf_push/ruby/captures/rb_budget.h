@@ -16,6 +16,6 @@ void rb_rpp_budget_begin(double limit, uint64_t period_ns);
 void rb_rpp_budget_keep(void);
 /* The share of one core recently used in application threads. */
 double rb_rpp_budget_share(void);
-void rb_rpp_budget_forget_after_fork(void);
+void rb_rpp_budget_discard_after_fork(void);
 
 #endif

@@ -4,9 +4,9 @@
 #include "core/base/stats.h"
 #include "frames/rb_frames.h"
 #include "frames/rb_walk.h"
-#include "threads/rb_outlets.h"
 #include "threads/rb_overhead.h"
 #include "threads/rb_push.h"
+#include "threads/rb_subscribers.h"
 #include "vm/rb_probes.h"
 #include "vm/rb_trigger.h"
 
@@ -18,7 +18,7 @@ static VALUE frames[RPP_MAX_DEPTH + 1];
 static int lines[RPP_MAX_DEPTH + 1];
 static rpp_location locations[RPP_MAX_DEPTH + 1];
 
-void rb_rpp_capture_forget_after_fork(void)
+void rb_rpp_capture_discard_after_fork(void)
 {
     busy = false;
 }
@@ -82,8 +82,8 @@ void rb_rpp_capture_end_asked(const rb_rpp_thread *t)
     RB_RPP_PROBE(capture_ends, rpp_ledger_holds_gvl(&t->ledger) && !t->interrupted);
     uint32_t unnamed = rb_rpp_frames_unnamed();
     if (unnamed) rpp_stats_set(RPP_STAT_frames_unresolved, unnamed);
-    for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end() && unnamed; outlet++) {
-        if (rb_rpp_outlet_is_on(outlet)) rpp_pipeline_want_frames(rb_rpp_outlet_pipeline(outlet), true);
+    for (rb_rpp_subscriber subscriber = 0; subscriber < rb_rpp_subscribers_end() && unnamed; subscriber++) {
+        if (rb_rpp_subscriber_is_on(subscriber)) rpp_pipeline_want_frames(rb_rpp_subscriber_pipeline(subscriber), true);
     }
     rpp_stats_add(RPP_STAT_samples_captured, 1);
     busy = false;
@@ -118,18 +118,18 @@ void rb_rpp_capture_due(rb_rpp_thread *t)
 /* True if the ledger is still at an ended window: the time of now does not belong there. */
 static bool is_late_for_any(const rb_rpp_thread *t)
 {
-    for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
-        if (rb_rpp_is_late(t, outlet)) return true;
+    for (rb_rpp_subscriber subscriber = 0; subscriber < rb_rpp_subscribers_end(); subscriber++) {
+        if (rb_rpp_is_late(t, subscriber)) return true;
     }
     return false;
 }
 
-static void take_owed_tick(rb_rpp_thread *t)
+static void take_pending_tick(rb_rpp_thread *t)
 {
     bool was_busy = rpp_ledger_enter(&t->ledger);
-    RB_RPP_PROBE(owed_tick_begins, t);
+    RB_RPP_PROBE(pending_tick_begins, t);
     rb_rpp_capture_if(t, rpp_ledger_ticked(&t->ledger, rpp_monotonic_ns()));
-    RB_RPP_PROBE(owed_tick_ends);
+    RB_RPP_PROBE(pending_tick_ends);
     rpp_ledger_leave(&t->ledger, was_busy);
 }
 
@@ -137,9 +137,9 @@ void rb_rpp_section_owes(rb_rpp_thread *t)
 {
     if (!t->in_ruby) return;
     if (busy || is_late_for_any(t)) {
-        rpp_ledger_owe(&t->ledger);
+        rpp_ledger_keep_tick(&t->ledger);
     } else {
-        take_owed_tick(t);
+        take_pending_tick(t);
     }
 }
 
@@ -148,7 +148,7 @@ void rb_rpp_section_end_in_handler(rb_rpp_thread *t, bool was_busy)
     rpp_ledger_leave(&t->ledger, was_busy);
     if (!t->refused) return;
     t->refused = false;
-    rpp_ledger_owe(&t->ledger);
-    RB_RPP_PROBE(tick_owed, t);
+    rpp_ledger_keep_tick(&t->ledger);
+    RB_RPP_PROBE(tick_pending, t);
     if (!t->in_job) rb_rpp_trigger_here(); /* or one job would lead to the next for as long as ticks come */
 }

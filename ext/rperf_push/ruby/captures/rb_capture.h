@@ -1,5 +1,5 @@
 /* rb_capture.h - captures a thread's stack for the time that its ledger says is due. rb_push.h takes both to the
- * outlets.
+ * subscribers.
  *
  * Threads    the thread that holds the GVL, also in handlers and hooks; nothing here allocates.
  * Ownership  records belong to rb_threads.
@@ -17,13 +17,13 @@
 #include "threads/rb_threads.h"
 
 typedef struct rb_rpp_capture_options {
-    _Atomic bool sampling; /* an outlet is on; while none is, ledgers do not advance */
+    _Atomic bool sampling; /* a subscriber is on; while none is, ledgers do not advance */
     bool lines;
     uint64_t began_ns; /* start of sampling */
-    uint64_t cut_ns;   /* older time is in no open window, or not for all outlets */
+    uint64_t cut_ns;   /* older time is in no open window, or not for all subscribers */
 } rb_rpp_capture_options;
 
-/* Shared by all outlets. */
+/* Shared by all subscribers. */
 extern rb_rpp_capture_options rb_rpp_capturing;
 
 /* Any thread, any context. */
@@ -35,7 +35,7 @@ static inline bool rb_rpp_is_sampling(void)
 /* True during a capture; a handler that interrupts it must not capture. */
 bool rb_rpp_capture_is_busy(void);
 /* In a forked child: there is no capture. */
-void rb_rpp_capture_forget_after_fork(void);
+void rb_rpp_capture_discard_after_fork(void);
 
 /* A capture takes longer only if the thread loses its core. */
 #define RB_RPP_CAPTURE_MAX_NS (100 * RPP_NS_PER_US)

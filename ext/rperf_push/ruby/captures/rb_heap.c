@@ -1,4 +1,4 @@
-/* rb_heap.c - follows the life of drawn objects, for mode heap. */
+/* rb_heap.c - follows the life of sampled objects, for mode heap. */
 #include "captures/rb_heap.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/stats.h"
 #include "core/sampling/watched.h"
-#include "threads/rb_outlets.h"
+#include "threads/rb_subscribers.h"
 #include "vm/rb_probes.h"
 
 static rpp_watched *table; /* NULL: no session wants levels */
@@ -16,8 +16,8 @@ static ID id_marked, id_uncollectible;
 static VALUE major_count, state, marking;
 static uint64_t heard;  /* the GC whose marks were heard of last */
 static uint64_t majors; /* how many major ones there were then */
-static bool wanted[RB_RPP_OUTLETS];
-static bool untold; /* of a loss */
+static bool wanted[RB_RPP_SUBSCRIBERS];
+static bool unreported; /* of a loss */
 static const char *why_not;
 
 static bool is_marked(VALUE object)
@@ -27,7 +27,7 @@ static bool is_marked(VALUE object)
 
 static void lose(void)
 {
-    untold |= rpp_watched_count(table) > 0;
+    unreported |= rpp_watched_count(table) > 0;
     if (rpp_watched_count(table)) rpp_stats_add(RPP_STAT_heap_losses, 1);
     rpp_watched_clear(table);
 }
@@ -35,8 +35,8 @@ static void lose(void)
 /* Not in the GC. Otherwise it would look as if a leak had been mended. */
 static void tell_loss(void)
 {
-    if (!untold) return;
-    untold = false;
+    if (!unreported) return;
+    unreported = false;
     rpp_log(RPP_LOG_WARN,
             "live objects that were created until now are not followed any more: Ruby did not tell of a GC, or "
             "there are other Ractors");
@@ -54,10 +54,10 @@ uint64_t rb_rpp_heap_choose(void)
     return table ? rpp_watched_choose(table) : 0;
 }
 
-void rb_rpp_heap_watch(VALUE object, uint64_t birth)
+void rb_rpp_heap_watch(VALUE object, uint64_t allocation)
 {
-    RB_RPP_PROBE(object_watched, object, birth);
-    rpp_watched_add(table, (uintptr_t)object, birth);
+    RB_RPP_PROBE(object_watched, object, allocation);
+    rpp_watched_add(table, (uintptr_t)object, allocation);
 }
 
 /* --- in the GC --- */
@@ -105,13 +105,13 @@ static const rb_data_type_t holder_type = {
 
 /* --- windows --- */
 
-void rb_rpp_heap_cut(rb_rpp_outlet outlet)
+void rb_rpp_heap_cut(rb_rpp_subscriber subscriber)
 {
-    if (!wanted[outlet]) return;
+    if (!wanted[subscriber]) return;
     uint64_t unheard = rb_gc_count() - heard; /* one: it marks now */
     if (unheard > 1) lose();
     if (!unheard) RB_RPP_PROBE(objects_followed, table, NULL);
-    rpp_pipeline_tell_level(rb_rpp_outlet_pipeline(outlet), table);
+    rpp_pipeline_tell_level(rb_rpp_subscriber_pipeline(subscriber), table);
     tell_loss();
     note_count();
 }
@@ -139,9 +139,9 @@ const char *rb_rpp_heap_why_not(void)
     return why_not;
 }
 
-bool rb_rpp_heap_is_wanted(rb_rpp_outlet outlet)
+bool rb_rpp_heap_is_wanted(rb_rpp_subscriber subscriber)
 {
-    return wanted[outlet];
+    return wanted[subscriber];
 }
 
 static bool marks_now(void)
@@ -151,13 +151,13 @@ static bool marks_now(void)
 
 static bool any_wants(void)
 {
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (wanted[outlet]) return true;
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        if (wanted[subscriber]) return true;
     }
     return false;
 }
 
-void rb_rpp_heap_attach(rb_rpp_outlet outlet, uint32_t watched_max)
+void rb_rpp_heap_attach(rb_rpp_subscriber subscriber, uint32_t watched_max)
 {
     bool has_room = table ? rpp_watched_grow(table, watched_max) == RPP_OK
                           : (table = rpp_watched_new(watched_max, rpp_random_seed())) != NULL;
@@ -167,13 +167,13 @@ void rb_rpp_heap_attach(rb_rpp_outlet outlet, uint32_t watched_max)
         heard = rb_gc_count() - marks_now(); /* the GC that marks now is to be heard of */
         majors = 0;                          /* the first GC looks at all */
     }
-    wanted[outlet] = true;
+    wanted[subscriber] = true;
     note_count();
 }
 
-void rb_rpp_heap_detach(rb_rpp_outlet outlet)
+void rb_rpp_heap_detach(rb_rpp_subscriber subscriber)
 {
-    wanted[outlet] = false;
+    wanted[subscriber] = false;
     if (!table || any_wants()) return;
     rpp_watched *unwanted = table;
     table = NULL;
@@ -188,7 +188,7 @@ void rb_rpp_heap_give_up(void)
 
 /* --- life --- */
 
-void rb_rpp_heap_forget(void)
+void rb_rpp_heap_discard(void)
 {
     memset(wanted, 0, sizeof wanted);
     if (table) rpp_watched_clear(table);

@@ -3,7 +3,7 @@
 
 #include "captures/rb_capture.h"
 #include "core/base/clock.h"
-#include "threads/rb_outlets.h"
+#include "threads/rb_subscribers.h"
 
 static VALUE fiber_class; /* Ruby exports no rb_cFiber */
 static ID id_aref, id_aset, id_to_s;
@@ -160,9 +160,9 @@ rpp_label_set *rb_rpp_labels_of(VALUE kept)
 /* Labels are needed only while something is sampled, or in a forked child that has not been restarted yet. */
 static bool are_wanted(void)
 {
-    if (rb_rpp_outlets_any()) return true;
+    if (rb_rpp_subscribers_any()) return true;
     rb_thread_check_ints();
-    return rb_rpp_outlets_any();
+    return rb_rpp_subscribers_any();
 }
 
 static VALUE native_label(VALUE self, VALUE hash)

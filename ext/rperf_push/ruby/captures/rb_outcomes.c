@@ -5,7 +5,7 @@
 
 #include "captures/rb_labels.h"
 #include "core/base/clock.h"
-#include "core/sampling/durations.h"
+#include "core/requests/durations.h"
 #include "threads/rb_threads.h"
 
 #define NOT_FOUND 404u

@@ -17,23 +17,23 @@
 #include "frames/rb_frames.h"
 #include "sampler/rb_hooks.h"
 #include "sampler/rb_sampler.h"
-#include "threads/rb_outlets.h"
+#include "threads/rb_subscribers.h"
 #include "vm/rb_trigger.h"
 #include "vm/rb_waiting.h"
 
-#define ATTACHED_MAX      (RB_RPP_OUTLETS - RB_RPP_ATTACHED) /* each has an outlet */
+#define ATTACHED_MAX      (RB_RPP_SUBSCRIBERS - RB_RPP_ATTACHED) /* each has a subscriber */
 #define BUFFER_HALF_BYTES (1024 * 1024)
 #define WINDOW_MAX_BYTES  (15u * 1024u * 1024u)
 #define ROTATE_BUDGET_NS  (2 * RPP_NS_PER_MS)
 #define NAMES_BUDGET_NS   (5 * RPP_NS_PER_MS)
 #define LAST_WINDOW_NS    (8 * RPP_NS_PER_S) /* how long we wait for it; a window waits less for names */
-#define END_PATIENCE_NS   (RPP_NS_PER_S)
+#define END_WAIT_NS       (RPP_NS_PER_S)
 
 /* The job takes a session from one stage to the next; the server asks for the end. */
 typedef enum stage { TO_ATTACH, ATTACHED, TO_CUT, CUT, DETACHED } stage;
 
 typedef struct attach {
-    rb_rpp_outlet outlet;
+    rb_rpp_subscriber subscriber;
     rpp_control_outbox *outbox;
     rpp_pipeline *pipeline;
     rpp_window_encoder *encoder;
@@ -43,14 +43,14 @@ typedef struct attach {
     _Atomic int stage;
     _Atomic bool closed; /* the peer is gone */
     pthread_mutex_t greeting;
-    bool greeted;       /* under the lock, because the first window may come before the server looks */
+    bool greeted;       /* under the lock, because the first window may come before the server checks */
     uint64_t finish_ns; /* when the peer asked for the end; only the server uses it */
     bool cutting;       /* only the job uses it */
     uint32_t last_window;
 } attach;
 
 static rb_postponed_job_handle_t handle;
-/* By outlet. The server sets them; the job clears them. */
+/* By subscriber. The server sets them; the job clears them. */
 static attach *_Atomic attached[ATTACHED_MAX];
 
 static void attach_free(attach *a)
@@ -103,12 +103,12 @@ static void deliver(rpp_profile *profile, void *context)
 
 static bool is_attached(const attach *a)
 {
-    return rb_rpp_outlet_pipeline(a->outlet) == a->pipeline;
+    return rb_rpp_subscriber_pipeline(a->subscriber) == a->pipeline;
 }
 
 static void attach_now(attach *a)
 {
-    rb_rpp_sampler_attach(a->outlet, &a->options, a->pipeline, false);
+    rb_rpp_sampler_attach(a->subscriber, &a->options, a->pipeline, false);
     atomic_store(&a->stage, ATTACHED);
 }
 
@@ -118,7 +118,7 @@ static bool is_past(uint32_t window, const rpp_pipeline *p)
     return (int32_t)(rpp_pipeline_window(p) - window) > 0;
 }
 
-/* Ends the open window. A rotation in progress settles the one before it. */
+/* Ends the open window. A rotation in progress flushes the one before it. */
 static void cut(attach *a)
 {
     rpp_pipeline *p = a->pipeline;
@@ -129,27 +129,27 @@ static void cut(attach *a)
     }
     rb_rpp_frames_work(NAMES_BUDGET_NS);
     if (!is_past(a->last_window, p) || rpp_pipeline_is_rotating(p)) {
-        if (!rb_rpp_rotate(a->outlet, ROTATE_BUDGET_NS)) return;
+        if (!rb_rpp_rotate(a->subscriber, ROTATE_BUDGET_NS)) return;
         if (!is_past(a->last_window, p)) return;
     }
-    rb_rpp_sampler_detach(a->outlet);
+    rb_rpp_sampler_detach(a->subscriber);
     atomic_store(&a->stage, CUT);
 }
 
 static void detach(attach *a)
 {
-    if (is_attached(a)) rb_rpp_sampler_detach(a->outlet);
+    if (is_attached(a)) rb_rpp_sampler_detach(a->subscriber);
     atomic_store(&a->stage, DETACHED);
 }
 
-static rpp_status stop_collector(void *context, rpp_patience *patience)
+static rpp_status stop_collector(void *context, rpp_cancellation *cancellation)
 {
-    return rpp_pipeline_stop(((attach *)context)->pipeline, patience);
+    return rpp_pipeline_stop(((attach *)context)->pipeline, cancellation);
 }
 
 static void *finish_and_free(void *context)
 {
-    rpp_patience endless = {.deadline_ns = UINT64_MAX};
+    rpp_cancellation endless = {.deadline_ns = UINT64_MAX};
     if (stop_collector(context, &endless) == RPP_OK) attach_free(context);
     return NULL;
 }
@@ -161,7 +161,7 @@ static void let_go_if_done(attach *a)
     int stage = atomic_load(&a->stage);
     attach *own = a;
     if ((stage != DETACHED && stage != CUT) || !atomic_load(&a->closed)) return;
-    if (!atomic_compare_exchange_strong(&attached[a->outlet - RB_RPP_ATTACHED], &own, NULL)) return;
+    if (!atomic_compare_exchange_strong(&attached[a->subscriber - RB_RPP_ATTACHED], &own, NULL)) return;
     if (rb_rpp_finish_later(finish_and_free, a) != RPP_OK)
         rpp_stats_set_last_error("no thread to end an attached session with");
 }
@@ -252,7 +252,7 @@ static bool is_understood(const rpp_control_request *request, wish *w)
            rpp_control_request_number(request, "precision", 0, 1, 0, &w->precision) == RPP_OK;
 }
 
-static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbox *outbox)
+static attach *attach_new(rb_rpp_subscriber subscriber, const wish *w, rpp_control_outbox *outbox)
 {
     attach *a = rpp_calloc(1, sizeof *a);
     if (!a) return NULL;
@@ -265,7 +265,7 @@ static attach *attach_new(rb_rpp_outlet outlet, const wish *w, rpp_control_outbo
         .watched_max = w->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_watched_max(0) : 0,
         .ages = true,
     };
-    a->outlet = outlet;
+    a->subscriber = subscriber;
     a->mode = w->mode;
     a->frequency = (uint32_t)w->frequency;
     a->options = (rb_rpp_sampler_options){.period_ns = RPP_NS_PER_S / w->frequency,
@@ -305,7 +305,7 @@ rpp_status rb_rpp_attach_open(const rpp_control_request *request, rpp_control_ou
                  (int)ATTACHED_MAX);
         return RPP_BUSY;
     }
-    attach *a = attach_new((rb_rpp_outlet)(RB_RPP_ATTACHED + free_one), &w, outbox);
+    attach *a = attach_new((rb_rpp_subscriber)(RB_RPP_ATTACHED + free_one), &w, outbox);
     if (!a) {
         snprintf(why, RPP_CONTROL_WHY_MAX, "%s", rpp_status_text(RPP_NO_MEMORY));
         return RPP_NO_MEMORY;
@@ -325,12 +325,12 @@ static void say_end(attach *a)
 static bool has_all(attach *a)
 {
     if (rpp_monotonic_ns() > a->finish_ns + LAST_WINDOW_NS) return true;
-    rpp_patience none = {.deadline_ns = 0};
+    rpp_cancellation none = {.deadline_ns = 0};
     return atomic_load(&a->stage) == CUT &&
            rpp_pipeline_wait_delivered(a->pipeline, a->last_window + 1, &none) == RPP_OK;
 }
 
-void rb_rpp_attach_look_after(void *stream)
+void rb_rpp_attach_serve(void *stream)
 {
     attach *a = stream;
     int stage = atomic_load(&a->stage);
@@ -368,8 +368,8 @@ bool rb_rpp_attach_is_on(void)
 static int end_one(attach *a)
 {
     rpp_status status;
-    if (is_attached(a)) rb_rpp_sampler_detach(a->outlet);
-    int thrown = rb_rpp_wait_until(stop_collector, a, rpp_monotonic_ns() + END_PATIENCE_NS, &status);
+    if (is_attached(a)) rb_rpp_sampler_detach(a->subscriber);
+    int thrown = rb_rpp_wait_until(stop_collector, a, rpp_monotonic_ns() + END_WAIT_NS, &status);
     if (status == RPP_OK) attach_free(a);
     return thrown;
 }
@@ -386,7 +386,7 @@ void rb_rpp_attach_end(void)
     if (thrown) rb_jump_tag(thrown);
 }
 
-void rb_rpp_attach_forget_after_fork(void)
+void rb_rpp_attach_discard_after_fork(void)
 {
     for (size_t i = 0; i < ATTACHED_MAX; i++) atomic_store(&attached[i], NULL);
 }

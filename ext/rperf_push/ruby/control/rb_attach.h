@@ -7,7 +7,7 @@
  *   sessions run beside each other and beside the program's own. Jobs attach and detach a session at safepoints.
  *   Without a safepoint, the session does not begin, or ends without its last window.
  *
- * Threads    open, look_after, finish, close: the control server's. end: under the GVL.
+ * Threads    open, serve, finish, close: the control server's. end: under the GVL.
  * Ownership  a stream owns its pipeline; the server owns the outbox.
  */
 #ifndef RB_ATTACH_H
@@ -25,13 +25,13 @@ void rb_rpp_attach_init(void);
 /* The functions of rpp_control_service. */
 rpp_status rb_rpp_attach_open(const rpp_control_request *request, rpp_control_outbox *outbox, void **stream,
                               char why[RPP_CONTROL_WHY_MAX]);
-void rb_rpp_attach_look_after(void *stream);
+void rb_rpp_attach_serve(void *stream);
 void rb_rpp_attach_finish(void *stream);
 void rb_rpp_attach_close(void *stream);
 /* True while a peer records. Any thread. */
 bool rb_rpp_attach_is_on(void);
 /* At the end of the process: detaches all sessions and stops their collectors. */
 void rb_rpp_attach_end(void);
-void rb_rpp_attach_forget_after_fork(void);
+void rb_rpp_attach_discard_after_fork(void);
 
 #endif

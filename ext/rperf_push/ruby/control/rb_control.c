@@ -11,7 +11,7 @@
 #include "calls/rb_call_attach.h"
 #include "captures/rb_budget.h"
 #include "control/rb_attach.h"
-#include "control/rb_look.h"
+#include "control/rb_inspect.h"
 #include "control/rb_sibling.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -112,7 +112,7 @@ static rpp_status answer(void *unused, const rpp_control_request *request, rpp_b
                          char why[RPP_CONTROL_WHY_MAX])
 {
     if (strcmp(request->verb, "ps") == 0) return answer_ps(document);
-    if (strcmp(request->verb, "stacks") == 0) return rb_rpp_look(document);
+    if (strcmp(request->verb, "stacks") == 0) return rb_rpp_inspect(document);
     if (strcmp(request->verb, "pause") == 0) return rb_rpp_call_attach_pause(true, document, why);
     if (strcmp(request->verb, "resume") == 0) return rb_rpp_call_attach_pause(false, document, why);
     snprintf(why, RPP_CONTROL_WHY_MAX, "rperf-push " RPP_VERSION " in this process knows no \"%s\"", request->verb);
@@ -124,13 +124,13 @@ static const struct owner {
     const char *verb;
     rpp_status (*open)(const rpp_control_request *, rpp_control_outbox *, void **, char *);
     bool (*owns)(const void *);
-    void (*look_after)(void *), (*finish)(void *), (*close)(void *);
+    void (*serve)(void *), (*finish)(void *), (*close)(void *);
 } owners[] = {
-    {"take", rb_rpp_sibling_open, rb_rpp_sibling_owns, rb_rpp_sibling_look_after, rb_rpp_sibling_finish,
+    {"take", rb_rpp_sibling_open, rb_rpp_sibling_owns, rb_rpp_sibling_serve, rb_rpp_sibling_finish,
      rb_rpp_sibling_close},
-    {"trace", rb_rpp_call_attach_open, rb_rpp_call_attach_owns, rb_rpp_call_attach_look_after,
-     rb_rpp_call_attach_finish, rb_rpp_call_attach_close},
-    {"record", rb_rpp_attach_open, NULL, rb_rpp_attach_look_after, rb_rpp_attach_finish, rb_rpp_attach_close},
+    {"trace", rb_rpp_call_attach_open, rb_rpp_call_attach_owns, rb_rpp_call_attach_serve, rb_rpp_call_attach_finish,
+     rb_rpp_call_attach_close},
+    {"record", rb_rpp_attach_open, NULL, rb_rpp_attach_serve, rb_rpp_attach_finish, rb_rpp_attach_close},
 };
 
 static const struct owner *owner_of(const void *stream)
@@ -148,9 +148,9 @@ static rpp_status open_stream(void *unused, const rpp_control_request *request, 
     return owner->open(request, outbox, stream, why);
 }
 
-static void look_after_stream(void *stream)
+static void serve_stream(void *stream)
 {
-    owner_of(stream)->look_after(stream);
+    owner_of(stream)->serve(stream);
 }
 
 static void finish_stream(void *stream)
@@ -166,7 +166,7 @@ static void close_stream(void *stream)
 static const rpp_control_service service = {
     .answer = answer,
     .open = open_stream,
-    .look_after = look_after_stream,
+    .serve = serve_stream,
     .finish = finish_stream,
     .close = close_stream,
 };
@@ -186,15 +186,15 @@ static void listen_now(void)
 }
 
 /* Holds the GVL, because another thread that configures meanwhile would find the path in use. It takes milliseconds: a
- * look ends at once, and the server never waits for the GVL. */
+ * inspection ends at once, and the server never waits for the GVL. */
 static void stop_listening(void)
 {
     rpp_control_server *stopped = server;
     server = NULL;
     if (!stopped) return;
-    rb_rpp_look_give_up(true);
+    rb_rpp_inspect_give_up(true);
     rpp_control_server_stop(stopped);
-    rb_rpp_look_give_up(false);
+    rb_rpp_inspect_give_up(false);
 }
 
 static void listen_at(const char *there)
@@ -243,15 +243,15 @@ static void leave_vm(void)
     rb_rpp_attach_end();
 }
 
-static void forget_after_fork(void)
+static void discard_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
-    rb_rpp_look_forget_after_fork();
-    rb_rpp_attach_forget_after_fork();
-    rb_rpp_sibling_forget_after_fork();
-    rb_rpp_call_attach_forget_after_fork();
+    rb_rpp_inspect_discard_after_fork();
+    rb_rpp_attach_discard_after_fork();
+    rb_rpp_sibling_discard_after_fork();
+    rb_rpp_call_attach_discard_after_fork();
     was_listening |= server != NULL;
-    if (server) rpp_control_server_forget_after_fork(server);
+    if (server) rpp_control_server_discard_after_fork(server);
     server = NULL; /* its memory is the parent's and may be half-way */
 }
 
@@ -266,7 +266,7 @@ static VALUE restart_in_child(VALUE unused)
 }
 
 const rb_rpp_participant rb_rpp_control_life = {
-    .forget_after_fork = forget_after_fork,
+    .discard_after_fork = discard_after_fork,
     .restart_in_child = restart_in_child,
     .leave_vm = leave_vm,
 };
@@ -293,7 +293,7 @@ void rb_rpp_control_init(VALUE native)
 {
     VALUE description = rb_const_get(rb_cObject, rb_intern("RUBY_VERSION"));
     snprintf(ruby, sizeof ruby, "%s", StringValueCStr(description));
-    rb_rpp_look_init();
+    rb_rpp_inspect_init();
     rb_rpp_attach_init();
     rb_rpp_sibling_init(native);
     rb_rpp_call_attach_init();

@@ -1,7 +1,7 @@
 /* rb_control.h - the control socket of this process, and its answers.
  *
  *   ps        a document: the counters, read without the GVL.
- *   stacks    a document: where every thread is now (rb_look.h).
+ *   stacks    a document: where every thread is now (rb_inspect.h).
  *   record    a stream of windows: a session on demand for the peer (rb_attach.h).
  *
  * Threads    under the GVL, in a method or job. The service is called on the server's thread.

@@ -19,7 +19,7 @@
 #define PROFILE_MAX_BYTES (15u * 1024u * 1024u)
 #define ROTATE_BUDGET_NS  (2 * RPP_NS_PER_MS)
 #define NAMES_BUDGET_NS   (5 * RPP_NS_PER_MS)
-#define IDLE_PATIENCE_NS  (300 * RPP_NS_PER_MS)
+#define IDLE_WAIT_NS      (300 * RPP_NS_PER_MS)
 
 /* The server makes a free one WANTED; the job borrows the session (ENDING) and ends its window (ENDED); the server
  * sends it. The first of the two that sees that the peer has gone frees it. */
@@ -54,14 +54,14 @@ void rb_rpp_sibling_cluster(char cluster[RB_RPP_CLUSTER_MAX_BYTES])
 
 /* --- the job: at a safepoint, with the GVL --- */
 
-/* A rotation in progress settles the window before the open one. */
+/* A rotation in progress flushes the window before the open one. */
 static bool ends_window(sibling *s)
 {
     rpp_pipeline *p = rb_rpp_recorder_pipeline(s->lent.recorder);
     if (!s->rotating) s->window = rpp_pipeline_window(p);
     s->rotating = true;
     if (rpp_pipeline_window(p) > s->window) return true;
-    return rb_rpp_rotate(s->lent.outlet, ROTATE_BUDGET_NS) && rpp_pipeline_window(p) > s->window;
+    return rb_rpp_rotate(s->lent.subscriber, ROTATE_BUDGET_NS) && rpp_pipeline_window(p) > s->window;
 }
 
 static void begin(sibling *s)
@@ -69,7 +69,7 @@ static void begin(sibling *s)
     int wanted = WANTED;
     rb_rpp_lent lent;
     /* Only a thread with the GVL writes it. */
-    bool is_lent = *offered_to && rb_rpp_demand_lend(offered.outlet, &lent);
+    bool is_lent = *offered_to && rb_rpp_demand_lend(offered.subscriber, &lent);
     if (!atomic_compare_exchange_strong(&s->stage, &wanted, is_lent ? ENDING : REFUSED)) {
         if (is_lent) rb_rpp_demand_return(&lent);
     } else if (is_lent) {
@@ -189,7 +189,7 @@ static void say_end(const sibling *s, rpp_status status)
 static void send_if_delivered(sibling *s)
 {
     rpp_pipeline *p = rb_rpp_recorder_pipeline(s->lent.recorder);
-    rpp_patience none = {.deadline_ns = 0};
+    rpp_cancellation none = {.deadline_ns = 0};
     if (rpp_pipeline_wait_delivered(p, s->window + 1, &none) != RPP_OK) {
         rb_rpp_trigger_other(handle);
         rpp_pipeline_wake(p);
@@ -204,7 +204,7 @@ static bool is_idle(sibling *s)
 {
     uint64_t now = rpp_monotonic_ns();
     if (rb_rpp_running_thread(NULL)) s->ran_ns = now;
-    return now - s->ran_ns > IDLE_PATIENCE_NS;
+    return now - s->ran_ns > IDLE_WAIT_NS;
 }
 
 /* Encoding takes long, and who offers waits for the lock with the GVL. */
@@ -229,7 +229,7 @@ static void send_delivered(sibling *s)
     say_end(s, status);
 }
 
-void rb_rpp_sibling_look_after(void *stream)
+void rb_rpp_sibling_serve(void *stream)
 {
     sibling *s = stream;
     int stage = atomic_load(&s->stage), wanted = WANTED;
@@ -267,7 +267,7 @@ static VALUE native_offer(VALUE self, VALUE number, VALUE cluster)
 {
     const char *text = NIL_P(cluster) ? "" : StringValueCStr(cluster);
     rb_rpp_lent lent = {0}, before = offered;
-    bool is_lent = *text && rb_rpp_demand_lend((rb_rpp_outlet)NUM2UINT(number), &lent);
+    bool is_lent = *text && rb_rpp_demand_lend((rb_rpp_subscriber)NUM2UINT(number), &lent);
     bool was_lent = *offered_to;
     pthread_mutex_lock(&lock);
     offered = lent;
@@ -278,7 +278,7 @@ static VALUE native_offer(VALUE self, VALUE number, VALUE cluster)
 }
 
 /* Streams and what they borrowed are the parent's. */
-void rb_rpp_sibling_forget_after_fork(void)
+void rb_rpp_sibling_discard_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     memset(offered_to, 0, sizeof offered_to);

@@ -7,7 +7,7 @@
  *   server's thread does the rest. While all threads sleep no safepoint comes: then it is what windows have delivered.
  *   If the peer goes before, nothing is taken.
  *
- * Threads    open, look_after, finish, close, name: the control server's. init: under the GVL.
+ * Threads    open, serve, finish, close, name: the control server's. init: under the GVL.
  * Ownership  a stream borrows the session.
  */
 #ifndef RB_SIBLING_H
@@ -29,11 +29,11 @@ rpp_status rb_rpp_sibling_open(const rpp_control_request *request, rpp_control_o
                                char why[RPP_CONTROL_WHY_MAX]);
 /* True: the stream was opened here. */
 bool rb_rpp_sibling_owns(const void *stream);
-void rb_rpp_sibling_look_after(void *stream);
+void rb_rpp_sibling_serve(void *stream);
 void rb_rpp_sibling_finish(void *stream);
 void rb_rpp_sibling_close(void *stream);
 /* The cluster that the session was offered to; empty: none. */
 void rb_rpp_sibling_cluster(char cluster[RB_RPP_CLUSTER_MAX_BYTES]);
-void rb_rpp_sibling_forget_after_fork(void);
+void rb_rpp_sibling_discard_after_fork(void);
 
 #endif

@@ -61,7 +61,7 @@ static uint32_t look_up(rb_rpp_numbering *n, VALUE frame)
     return id;
 }
 
-static void forget_moved_addresses(rb_rpp_numbering *n)
+static void discard_moved_addresses(rb_rpp_numbering *n)
 {
     if (n->addresses && n->gc_count == rb_gc_count()) return;
     if (!n->addresses) n->addresses = rpp_malloc(ADDRESSES * sizeof *n->addresses);
@@ -72,11 +72,11 @@ static void forget_moved_addresses(rb_rpp_numbering *n)
 
 uint32_t rb_rpp_number_of(rb_rpp_numbering *n, VALUE frame)
 {
-    forget_moved_addresses(n);
+    discard_moved_addresses(n);
     rb_rpp_known_address *at = &n->addresses[((uint64_t)frame >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 48];
     if (at->frame == frame) return at->id;
     uint32_t id = look_up(n, frame);
-    forget_moved_addresses(n);
+    discard_moved_addresses(n);
     *at = (rb_rpp_known_address){frame, id};
     return id;
 }

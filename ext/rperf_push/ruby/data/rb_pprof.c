@@ -211,7 +211,7 @@ static VALUE encode(VALUE argument)
     if ((size_t)RARRAY_LEN(columns) != values.count) rb_raise(rb_eArgError, "a column for each type");
     open_encoding(e, RARRAY_LEN(samples), values.count);
     read_samples(e, samples, columns);
-    rpp_profile_seal(e->profile, NUM2ULL(fetch(e->request, "time_ns")), NUM2ULL(fetch(e->request, "duration_ns")));
+    rpp_profile_close(e->profile, NUM2ULL(fetch(e->request, "time_ns")), NUM2ULL(fetch(e->request, "duration_ns")));
     values.numbers = e->numbers;
     rpp_pprof_options options = {
         .values = &values, .period_ns = NUM2ULL(fetch(e->request, "period_ns")), .doc_url = DOC_URL};

@@ -41,7 +41,7 @@ typedef struct frame_table {
 static frame_table table, outgrown;
 static uint32_t moved; /* slots of `outgrown` moved so far */
 
-/* A ring: the frame that has waited longest is named first, because its window is sealed first. */
+/* A ring: the frame that has waited longest is named first, because its window is closed first. */
 static struct {
     VALUE frames[YOUNG_MAX];
     uint32_t ids[YOUNG_MAX];
@@ -395,10 +395,10 @@ unsigned rb_rpp_frames_readers(void)
     return atomic_load(&readers);
 }
 
-void rb_rpp_frames_forget_after_fork(void)
+void rb_rpp_frames_discard_after_fork(void)
 {
     atomic_store(&readers, 0);
-    rpp_frame_names_forget_holds(names);
+    rpp_frame_names_discard_holds(names);
 }
 
 void rb_rpp_frames_next_window(void)

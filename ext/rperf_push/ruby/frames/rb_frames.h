@@ -46,7 +46,7 @@ void rb_rpp_frames_add_reader(void);
 void rb_rpp_frames_remove_reader(void);
 unsigned rb_rpp_frames_readers(void);
 /* In a forked child: no pipeline remains. Any context. */
-void rb_rpp_frames_forget_after_fork(void);
+void rb_rpp_frames_discard_after_fork(void);
 /* Call it when a window ends: later jobs check each frame for being unseen. Only in a job or method. */
 void rb_rpp_frames_next_window(void);
 

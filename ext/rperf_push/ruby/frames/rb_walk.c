@@ -331,13 +331,13 @@ int rb_rpp_walk_interrupted(VALUE thread, int limit, VALUE *frames, int *lines)
 
 /* --- proof --- */
 
-#define PLANTED_MAX 128
+#define CHECKED_MAX 128
 
 static bool have_same_frames(const VALUE *frames, const int *lines, int count)
 {
-    VALUE by_vm[PLANTED_MAX];
-    int lines_by_vm[PLANTED_MAX];
-    return count == rb_profile_frames(0, PLANTED_MAX, by_vm, lines_by_vm) && count < PLANTED_MAX &&
+    VALUE by_vm[CHECKED_MAX];
+    int lines_by_vm[CHECKED_MAX];
+    return count == rb_profile_frames(0, CHECKED_MAX, by_vm, lines_by_vm) && count < CHECKED_MAX &&
            !memcmp(frames, by_vm, sizeof *frames * (size_t)count) &&
            !memcmp(lines, lines_by_vm, sizeof *lines * (size_t)count);
 }
@@ -392,19 +392,19 @@ static bool has_right_environments(VALUE thread)
 static VALUE native_walk_agrees(VALUE self, VALUE expected_selves)
 {
     Check_Type(expected_selves, T_ARRAY);
-    VALUE frames[PLANTED_MAX];
-    int lines[PLANTED_MAX];
+    VALUE frames[CHECKED_MAX];
+    int lines[CHECKED_MAX];
     selves s = {.thread = rb_thread_current(), .expected = expected_selves};
     if (!layout.series) return Qfalse;
-    int count = walk_checked(s.thread, PLANTED_MAX, frames, lines);
+    int count = walk_checked(s.thread, CHECKED_MAX, frames, lines);
     bool agrees = count > 0 && have_same_frames(frames, lines, count) && rb_rpp_guarded(find_selves, &s) && s.found &&
                   has_right_environments(s.thread);
     return agrees ? Qtrue : Qfalse;
 }
 
-static VALUE ask_planted_stacks(VALUE unused)
+static VALUE check_walk(VALUE unused)
 {
-    VALUE module = rb_path2class("RperfPush::PlantedStack");
+    VALUE module = rb_path2class("RperfPush::WalkCheck");
     return rb_funcall(module, rb_intern("agrees?"), 0);
 }
 
@@ -415,7 +415,7 @@ bool rb_rpp_walk_prove(void)
     if (tried || !claimed || !rb_rpp_guard_install()) return is_proven;
     layout = *claimed;
     int thrown = 0;
-    bool agrees = RTEST(rb_protect(ask_planted_stacks, Qnil, &thrown)) && moved_environments_met > 0;
+    bool agrees = RTEST(rb_protect(check_walk, Qnil, &thrown)) && moved_environments_met > 0;
     if (thrown) rb_jump_tag(thrown); /* a Timeout or Ctrl-C is meant for the caller and says nothing about stacks */
     if (!tried) is_proven = agrees; /* another thread or a signal handler may have asked meanwhile: its answer stands */
     tried = true;

@@ -40,7 +40,7 @@ int rb_rpp_walk_interrupted(VALUE thread, int limit, VALUE *frames, int *lines);
 /* Call it when a window ends, under the GVL, where no walk can interrupt it. */
 void rb_rpp_walk_next_window(void);
 
-/* Defines the methods of Native for lib/rperf_push/base/planted_stack.rb. */
+/* Defines the methods of Native for lib/rperf_push/base/walk_check.rb. */
 void rb_rpp_walk_init(VALUE native);
 
 #endif

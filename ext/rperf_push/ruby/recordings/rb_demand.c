@@ -10,15 +10,15 @@
 #include "core/profile/pipeline.h"
 #include "vm/rb_waiting.h"
 
-#define LAST_PATIENCE_NS RPP_NS_PER_S /* at the exit, where no thread waits for a result */
+#define LAST_WAIT_NS RPP_NS_PER_S /* at the exit, where no thread waits for a result */
 
-static rb_rpp_demand *sessions[RB_RPP_OUTLETS];
+static rb_rpp_demand *sessions[RB_RPP_SUBSCRIBERS];
 /* In a forked child: the parent's session, which the restart continues. */
 static const rb_rpp_demand *parents;
 
-rb_rpp_demand *rb_rpp_demand_at(rb_rpp_outlet outlet)
+rb_rpp_demand *rb_rpp_demand_at(rb_rpp_subscriber subscriber)
 {
-    return sessions[outlet];
+    return sessions[subscriber];
 }
 
 rb_rpp_demand *rb_rpp_demand_own(void)
@@ -29,7 +29,7 @@ rb_rpp_demand *rb_rpp_demand_own(void)
 
 bool rb_rpp_demand_is_current(const rb_rpp_demand *s)
 {
-    return sessions[s->outlet] == s;
+    return sessions[s->subscriber] == s;
 }
 
 rpp_pipeline *rb_rpp_demand_pipeline(const rb_rpp_demand *s)
@@ -39,18 +39,18 @@ rpp_pipeline *rb_rpp_demand_pipeline(const rb_rpp_demand *s)
 
 static void end_unwanted(void);
 
-rb_rpp_demand *rb_rpp_demand_new(const rb_rpp_terms *terms, const char *directory, bool summed)
+rb_rpp_demand *rb_rpp_demand_new(const rb_rpp_demand_settings *settings, const char *directory, bool summed)
 {
     rb_rpp_demand *s = rpp_calloc(1, sizeof *s);
     if (!s) return NULL;
     s->users = 1;
-    s->terms = *terms;
-    s->terms.directory = directory ? rpp_strdup(directory) : NULL;
-    if (!directory || s->terms.directory) {
-        s->recorder = rb_rpp_recorder_new(&terms->shape, terms->frequency, directory, summed, end_unwanted);
+    s->settings = *settings;
+    s->settings.directory = directory ? rpp_strdup(directory) : NULL;
+    if (!directory || s->settings.directory) {
+        s->recorder = rb_rpp_recorder_new(&settings->shape, settings->frequency, directory, summed, end_unwanted);
     }
     if (s->recorder) return s;
-    rpp_free(s->terms.directory);
+    rpp_free(s->settings.directory);
     rpp_free(s);
     return NULL;
 }
@@ -59,59 +59,59 @@ void rb_rpp_demand_let_go(rb_rpp_demand *s)
 {
     if (atomic_fetch_sub(&s->users, 1) != 1) return;
     rb_rpp_recorder_free(s->recorder);
-    rpp_free(s->terms.directory);
+    rpp_free(s->settings.directory);
     rpp_free(s);
 }
 
 /* --- the beginning --- */
 
-static rb_rpp_sampler_options options_for(const rb_rpp_terms *terms)
+static rb_rpp_sampler_options options_for(const rb_rpp_demand_settings *settings)
 {
     return (rb_rpp_sampler_options){
-        .period_ns = RPP_NS_PER_S / terms->frequency,
-        .lines = terms->shape.lines,
+        .period_ns = RPP_NS_PER_S / settings->frequency,
+        .lines = settings->shape.lines,
         .overhead_limit = 1, /* the program asked for this frequency */
-        .engine = terms->engine,
-        .mode = terms->shape.mode,
-        .alloc_interval = terms->alloc_interval,
+        .engine = settings->engine,
+        .mode = settings->shape.mode,
+        .alloc_interval = settings->alloc_interval,
     };
 }
 
-void rb_rpp_demand_prepare(const rb_rpp_terms *terms)
+void rb_rpp_demand_prepare(const rb_rpp_demand_settings *settings)
 {
-    rb_rpp_sampler_options options = options_for(terms);
-    rb_rpp_sampler_prepare(&options, terms->deferred);
+    rb_rpp_sampler_options options = options_for(settings);
+    rb_rpp_sampler_prepare(&options, settings->deferred);
 }
 
-void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet)
+void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_subscriber subscriber)
 {
-    rb_rpp_sampler_options options = options_for(&s->terms);
+    rb_rpp_sampler_options options = options_for(&s->settings);
     rb_rpp_life_end_with_process();
-    s->outlet = outlet;
+    s->subscriber = subscriber;
     s->users++;
-    sessions[outlet] = s;
-    rb_rpp_sampler_attach(outlet, &options, rb_rpp_demand_pipeline(s), s->terms.deferred);
+    sessions[subscriber] = s;
+    rb_rpp_sampler_attach(subscriber, &options, rb_rpp_demand_pipeline(s), s->settings.deferred);
     rb_rpp_recorder_begin_counting(s->recorder);
 }
 
 /* --- the end --- */
 
-static rpp_status stop_collector(void *session, rpp_patience *patience)
+static rpp_status stop_collector(void *session, rpp_cancellation *cancellation)
 {
-    return rpp_pipeline_stop(rb_rpp_demand_pipeline(session), patience);
+    return rpp_pipeline_stop(rb_rpp_demand_pipeline(session), cancellation);
 }
 
 static void *finish(void *context)
 {
-    rpp_patience endless = {.deadline_ns = UINT64_MAX};
+    rpp_cancellation endless = {.deadline_ns = UINT64_MAX};
     if (stop_collector(context, &endless) == RPP_OK) rb_rpp_demand_let_go(context);
     return NULL;
 }
 
 void rb_rpp_demand_end(rb_rpp_demand *s)
 {
-    rb_rpp_sampler_detach(s->outlet);
-    sessions[s->outlet] = NULL;
+    rb_rpp_sampler_detach(s->subscriber);
+    sessions[s->subscriber] = NULL;
     if (rb_rpp_finish_later(finish, s) == RPP_OK) return;
     rpp_log(RPP_LOG_ERROR, "the system gave no thread to end a session with: its memory is kept");
 }
@@ -135,8 +135,8 @@ static VALUE start_telling_thread(VALUE unused)
 static void end_unwanted(void)
 {
     bool any = false;
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        rb_rpp_demand *s = sessions[outlet];
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        rb_rpp_demand *s = sessions[subscriber];
         if (!s || !rb_rpp_recorder_is_unwanted(s->recorder)) continue;
         rb_rpp_demand_give_up(s);
         any = true;
@@ -148,12 +148,12 @@ static void end_unwanted(void)
 
 /* --- lending --- */
 
-bool rb_rpp_demand_lend(rb_rpp_outlet outlet, rb_rpp_lent *lent)
+bool rb_rpp_demand_lend(rb_rpp_subscriber subscriber, rb_rpp_lent *lent)
 {
-    rb_rpp_demand *s = sessions[outlet];
-    if (!s || s->ending || s->terms.shape.separate) return false;
+    rb_rpp_demand *s = sessions[subscriber];
+    if (!s || s->ending || s->settings.shape.separate) return false;
     s->users++;
-    *lent = (rb_rpp_lent){s, outlet, s->recorder};
+    *lent = (rb_rpp_lent){s, subscriber, s->recorder};
     return true;
 }
 
@@ -178,8 +178,8 @@ void rb_rpp_demand_return(const rb_rpp_lent *lent)
 static int drop(rb_rpp_demand *s, uint64_t deadline_ns)
 {
     rpp_status status;
-    rb_rpp_sampler_detach(s->outlet);
-    sessions[s->outlet] = NULL;
+    rb_rpp_sampler_detach(s->subscriber);
+    sessions[s->subscriber] = NULL;
     int thrown = rb_rpp_wait_until(stop_collector, s, deadline_ns, &status);
     if (status == RPP_OK) rb_rpp_demand_let_go(s);
     return thrown;
@@ -189,10 +189,10 @@ static int drop(rb_rpp_demand *s, uint64_t deadline_ns)
  * this. */
 static VALUE end_at_exit(VALUE unused)
 {
-    uint64_t deadline_ns = rpp_monotonic_ns() + LAST_PATIENCE_NS;
+    uint64_t deadline_ns = rpp_monotonic_ns() + LAST_WAIT_NS;
     int thrown = 0;
-    for (rb_rpp_outlet outlet = RB_RPP_ON_DEMAND; outlet < RB_RPP_OUTLETS; outlet++) {
-        rb_rpp_demand *s = sessions[outlet];
+    for (rb_rpp_subscriber subscriber = RB_RPP_ON_DEMAND; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        rb_rpp_demand *s = sessions[subscriber];
         int interrupted = s && !s->ending ? drop(s, deadline_ns) : 0;
         if (interrupted) thrown = interrupted;
     }
@@ -201,23 +201,23 @@ static VALUE end_at_exit(VALUE unused)
 }
 
 /* Does not free the parent's sessions, because the fork may have interrupted a change of their locks and tables. */
-static void forget_after_fork(void)
+static void discard_after_fork(void)
 {
     const rb_rpp_demand *own = sessions[RB_RPP_ON_DEMAND];
-    if (own) parents = own->terms.inheritable ? own : NULL;
+    if (own) parents = own->settings.inheritable ? own : NULL;
     memset(sessions, 0, sizeof sessions);
 }
 
-static VALUE prepare_again(VALUE terms)
+static VALUE prepare_again(VALUE settings)
 {
-    rb_rpp_demand_prepare((const rb_rpp_terms *)terms);
+    rb_rpp_demand_prepare((const rb_rpp_demand_settings *)settings);
     return Qnil;
 }
 
 /* False: no memory. */
-static bool begin_inherited(const rb_rpp_terms *terms)
+static bool begin_inherited(const rb_rpp_demand_settings *settings)
 {
-    rb_rpp_demand *s = rb_rpp_demand_new(terms, terms->directory, true);
+    rb_rpp_demand *s = rb_rpp_demand_new(settings, settings->directory, true);
     if (!s) return false;
     s->inherited = true;
     rb_rpp_demand_begin(s, RB_RPP_ON_DEMAND);
@@ -232,9 +232,9 @@ static VALUE restart_in_child(VALUE unused)
     int thrown = 0;
     parents = NULL;
     if (!before || sessions[RB_RPP_ON_DEMAND]) return Qnil;
-    rb_protect(prepare_again, (VALUE)&before->terms, &thrown);
+    rb_protect(prepare_again, (VALUE)&before->settings, &thrown);
     bool is_wanted = !sessions[RB_RPP_ON_DEMAND]; /* or a signal handler has begun one */
-    if (is_wanted && (thrown || !begin_inherited(&before->terms))) {
+    if (is_wanted && (thrown || !begin_inherited(&before->settings))) {
         rpp_log(RPP_LOG_ERROR, "the session on demand does not go on in the forked process %d: %s", (int)getpid(),
                 thrown ? "interrupted" : rpp_status_text(RPP_NO_MEMORY));
     }
@@ -243,7 +243,7 @@ static VALUE restart_in_child(VALUE unused)
 }
 
 const rb_rpp_participant rb_rpp_demand_life = {
-    .forget_after_fork = forget_after_fork,
+    .discard_after_fork = discard_after_fork,
     .restart_in_child = restart_in_child,
     .end_at_exit = end_at_exit,
 };

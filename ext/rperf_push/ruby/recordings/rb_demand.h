@@ -23,7 +23,7 @@
 #include "threads/rb_threads.h"
 
 /* The arguments of start. */
-typedef struct rb_rpp_terms {
+typedef struct rb_rpp_demand_settings {
     rb_rpp_shape shape;
     uint32_t frequency;
     rpp_engine_kind engine;
@@ -31,12 +31,12 @@ typedef struct rb_rpp_terms {
     bool deferred;
     bool inheritable; /* forked children continue it */
     char *directory;  /* where the children write their windows; NULL: nowhere. The session owns it */
-} rb_rpp_terms;
+} rb_rpp_demand_settings;
 
 typedef struct rb_rpp_demand {
-    rb_rpp_outlet outlet;
+    rb_rpp_subscriber subscriber;
     rb_rpp_recorder *recorder;
-    rb_rpp_terms terms;
+    rb_rpp_demand_settings settings;
     bool inherited;         /* continues the parent's; ends when this process starts its own */
     unsigned profiling;     /* profile blocks under way */
     _Atomic unsigned users; /* the last one frees the session */
@@ -44,7 +44,7 @@ typedef struct rb_rpp_demand {
 } rb_rpp_demand;
 
 /* NULL: none runs there. */
-rb_rpp_demand *rb_rpp_demand_at(rb_rpp_outlet outlet);
+rb_rpp_demand *rb_rpp_demand_at(rb_rpp_subscriber subscriber);
 /* Returns the program's own session. Restarts profiling in a forked child that has not reached its first safepoint
  * yet. */
 rb_rpp_demand *rb_rpp_demand_own(void);
@@ -54,11 +54,11 @@ rpp_pipeline *rb_rpp_demand_pipeline(const rb_rpp_demand *s);
 
 /* With a directory, this process and the children that continue the session write their windows there. NULL if out of
  * memory. */
-rb_rpp_demand *rb_rpp_demand_new(const rb_rpp_terms *terms, const char *directory, bool summed);
-/* Call it before choosing an outlet: it runs Ruby code, and may raise if it is interrupted. */
-void rb_rpp_demand_prepare(const rb_rpp_terms *terms);
+rb_rpp_demand *rb_rpp_demand_new(const rb_rpp_demand_settings *settings, const char *directory, bool summed);
+/* Call it before choosing a subscriber: it runs Ruby code, and may raise if it is interrupted. */
+void rb_rpp_demand_prepare(const rb_rpp_demand_settings *settings);
 /* Runs no Ruby code. The caller calls let_go, whether it has begun or not. */
-void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_outlet outlet);
+void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_subscriber subscriber);
 void rb_rpp_demand_let_go(rb_rpp_demand *s);
 /* Detaches the session. Its result is not wanted, so a finisher waits for the collector. */
 void rb_rpp_demand_end(rb_rpp_demand *s);
@@ -70,12 +70,12 @@ void rb_rpp_demand_give_up(rb_rpp_demand *s);
 /* A session and what it records, for others than its caller. */
 typedef struct rb_rpp_lent {
     rb_rpp_demand *session;
-    rb_rpp_outlet outlet;
+    rb_rpp_subscriber subscriber;
     rb_rpp_recorder *recorder;
 } rb_rpp_lent;
 
 /* False: none that sums its samples runs there. */
-bool rb_rpp_demand_lend(rb_rpp_outlet outlet, rb_rpp_lent *lent);
+bool rb_rpp_demand_lend(rb_rpp_subscriber subscriber, rb_rpp_lent *lent);
 /* To one more, while it is lent. */
 void rb_rpp_demand_lend_too(const rb_rpp_lent *lent, rb_rpp_lent *too);
 /* False: it has ended. */

@@ -8,14 +8,14 @@
 #include "recordings/rb_recorder.h"
 #include "sampler/rb_life.h"
 #include "sampler/rb_sampler.h"
-#include "threads/rb_outlets.h"
+#include "threads/rb_subscribers.h"
 
 /* Returns all data until now. An interrupt of the caller takes effect here, so that no data is lost afterwards. If a
  * window ends meanwhile, this builds the data again. */
 static VALUE take_all(rb_rpp_demand *s, uint64_t *changes)
 {
     for (;;) {
-        rb_rpp_recorder_bring_in(s->recorder, s->outlet);
+        rb_rpp_recorder_bring_in(s->recorder, s->subscriber);
         if (!rb_rpp_demand_is_current(s)) return Qnil; /* stopped meanwhile */
         uint32_t window = rpp_pipeline_window(rb_rpp_demand_pipeline(s));
         VALUE data = rb_rpp_recorder_data(s->recorder, changes);
@@ -56,9 +56,9 @@ static VALUE yield_alone(VALUE unused)
 
 static rb_rpp_demand *session_of(VALUE number)
 {
-    unsigned outlet = NUM2UINT(number);
-    if (outlet == RB_RPP_ON_DEMAND) return rb_rpp_demand_own();
-    return outlet > RB_RPP_CONTINUOUS && outlet < RB_RPP_OUTLETS ? rb_rpp_demand_at(outlet) : NULL;
+    unsigned subscriber = NUM2UINT(number);
+    if (subscriber == RB_RPP_ON_DEMAND) return rb_rpp_demand_own();
+    return subscriber > RB_RPP_CONTINUOUS && subscriber < RB_RPP_SUBSCRIBERS ? rb_rpp_demand_at(subscriber) : NULL;
 }
 
 static VALUE native_stop(VALUE self, VALUE number)
@@ -86,18 +86,18 @@ static VALUE stop_own(VALUE number)
 static VALUE record_block(const rb_rpp_demand *s, int *thrown)
 {
     rb_protect(yield_alone, Qnil, thrown);
-    return !*thrown && rb_rpp_demand_is_current(s) ? rb_protect(stop_own, UINT2NUM(s->outlet), thrown) : Qnil;
+    return !*thrown && rb_rpp_demand_is_current(s) ? rb_protect(stop_own, UINT2NUM(s->subscriber), thrown) : Qnil;
 }
 
-/* Returns the wanted outlet, or any free one for a side session. Ends an inherited session. */
-static rb_rpp_outlet free_outlet(VALUE wanted)
+/* Returns the wanted subscriber, or any free one for a side session. Ends an inherited session. */
+static rb_rpp_subscriber free_subscriber(VALUE wanted)
 {
-    unsigned outlet = NUM2UINT(wanted), end = outlet < RB_RPP_SIDE ? outlet + 1 : RB_RPP_ATTACHED;
+    unsigned subscriber = NUM2UINT(wanted), end = subscriber < RB_RPP_SIDE ? subscriber + 1 : RB_RPP_ATTACHED;
     rb_rpp_demand *before = session_of(wanted);
     if (before && before->inherited) rb_rpp_demand_give_up(before);
-    while (outlet < end && rb_rpp_demand_at(outlet)) outlet++;
-    if (outlet >= end) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
-    return (rb_rpp_outlet)outlet;
+    while (subscriber < end && rb_rpp_demand_at(subscriber)) subscriber++;
+    if (subscriber >= end) rb_raise(rb_eRuntimeError, "profiling on demand is running already");
+    return (rb_rpp_subscriber)subscriber;
 }
 
 /* Returns the session's number. With a block it returns the data, as stop does, and the session ends with the block,
@@ -111,7 +111,7 @@ static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency,
     bool heap = NUM2UINT(mode) & RPP_MODE_INUSE_OBJECTS;
     const char *why_not = heap ? rb_rpp_heap_why_not() : NULL;
     if (why_not) rb_raise(rb_eArgError, "%s", why_not);
-    rb_rpp_terms terms = {
+    rb_rpp_demand_settings settings = {
         .shape = {.mode = NUM2UINT(mode),
                   .lines = RTEST(lines),
                   .separate = !RTEST(aggregate),
@@ -124,15 +124,15 @@ static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency,
         .inheritable = RTEST(inherit),
     };
     rb_rpp_life_follow_forks();
-    rb_rpp_demand_prepare(&terms);
-    rb_rpp_outlet outlet = free_outlet(wanted);
-    bool own = outlet == RB_RPP_ON_DEMAND, filed = !NIL_P(directory);
-    rb_rpp_demand *s = rb_rpp_demand_new(&terms, filed ? StringValueCStr(directory) : NULL, own || !filed);
+    rb_rpp_demand_prepare(&settings);
+    rb_rpp_subscriber subscriber = free_subscriber(wanted);
+    bool own = subscriber == RB_RPP_ON_DEMAND, filed = !NIL_P(directory);
+    rb_rpp_demand *s = rb_rpp_demand_new(&settings, filed ? StringValueCStr(directory) : NULL, own || !filed);
     if (!s) rb_memerror();
     s->inherited = own && filed;
     int thrown = 0;
-    rb_rpp_demand_begin(s, outlet);
-    VALUE data = UINT2NUM(outlet);
+    rb_rpp_demand_begin(s, subscriber);
+    VALUE data = UINT2NUM(subscriber);
     if (rb_block_given_p()) data = record_block(s, &thrown);
     if (thrown) rb_rpp_demand_give_up(s);
     rb_rpp_demand_let_go(s);
@@ -147,8 +147,8 @@ static VALUE native_pass_on(VALUE self, VALUE directory)
     if (!s) return Qnil;
     char *copy = rpp_strdup(StringValueCStr(directory));
     if (!copy) rb_memerror();
-    rpp_free(s->terms.directory);
-    s->terms.directory = copy;
+    rpp_free(s->settings.directory);
+    s->settings.directory = copy;
     return Qnil;
 }
 
@@ -169,23 +169,23 @@ static VALUE native_snapshot(VALUE self, VALUE number, VALUE clear)
 /* Not if it has ended meanwhile. */
 static void resume(const rb_rpp_demand *s)
 {
-    rb_rpp_terms terms = s->terms;
-    terms.deferred = false;
-    rb_rpp_demand_prepare(&terms);
-    if (rb_rpp_demand_is_current(s)) rb_rpp_sampler_resume(s->outlet);
+    rb_rpp_demand_settings settings = s->settings;
+    settings.deferred = false;
+    rb_rpp_demand_prepare(&settings);
+    if (rb_rpp_demand_is_current(s)) rb_rpp_sampler_resume(s->subscriber);
 }
 
 static VALUE run_profiled(VALUE argument)
 {
     const rb_rpp_demand *s = (const rb_rpp_demand *)argument;
-    if (s->terms.deferred) resume(s);
+    if (s->settings.deferred) resume(s);
     return rb_yield_values(0);
 }
 
 static VALUE end_profile(VALUE argument)
 {
     rb_rpp_demand *s = (rb_rpp_demand *)argument;
-    if (--s->profiling == 0 && rb_rpp_demand_is_current(s) && s->terms.deferred) rb_rpp_sampler_pause(s->outlet);
+    if (--s->profiling == 0 && rb_rpp_demand_is_current(s) && s->settings.deferred) rb_rpp_sampler_pause(s->subscriber);
     rb_rpp_demand_let_go(s);
     return Qnil;
 }
@@ -202,7 +202,7 @@ static VALUE native_profile(VALUE self)
 {
     rb_rpp_demand *s = rb_rpp_demand_own();
     if (s) return profile_with(s);
-    if (!rb_rpp_outlets_any()) {
+    if (!rb_rpp_subscribers_any()) {
         rb_raise(rb_eRuntimeError, "profiling is not started: call RperfPush.start first");
     }
     return rb_yield_values(0);
@@ -225,7 +225,7 @@ static VALUE native_is_recording(VALUE self)
 static VALUE native_is_deferred(VALUE self)
 {
     const rb_rpp_demand *s = rb_rpp_demand_own();
-    return s && s->terms.deferred ? Qtrue : Qfalse;
+    return s && s->settings.deferred ? Qtrue : Qfalse;
 }
 
 static VALUE native_is_inherited(VALUE self)

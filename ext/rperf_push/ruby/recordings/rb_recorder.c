@@ -26,7 +26,7 @@
 #define WINDOW_NS         (10 * RPP_NS_PER_S)
 /* With files, a killed process loses at most this. */
 #define FILE_WINDOW_NS    (2 * RPP_NS_PER_S)
-#define PATIENCE_NS       (30 * RPP_NS_PER_S)
+#define WAIT_NS           (30 * RPP_NS_PER_S)
 
 /* Of what is recorded now. */
 typedef struct beginning {
@@ -157,16 +157,16 @@ typedef struct delivery {
     uint32_t window;
 } delivery;
 
-static rpp_status wait_delivered(void *context, rpp_patience *patience)
+static rpp_status wait_delivered(void *context, rpp_cancellation *cancellation)
 {
     const delivery *wanted = context;
-    return rpp_pipeline_wait_delivered(wanted->pipeline, wanted->window, patience);
+    return rpp_pipeline_wait_delivered(wanted->pipeline, wanted->window, cancellation);
 }
 
-void rb_rpp_recorder_bring_in(rb_rpp_recorder *r, rb_rpp_outlet outlet)
+void rb_rpp_recorder_bring_in(rb_rpp_recorder *r, rb_rpp_subscriber subscriber)
 {
-    uint64_t deadline_ns = rpp_monotonic_ns() + PATIENCE_NS;
-    if (!rb_rpp_settle_until(outlet, deadline_ns)) return;
+    uint64_t deadline_ns = rpp_monotonic_ns() + WAIT_NS;
+    if (!rb_rpp_flush_until(subscriber, deadline_ns)) return;
     delivery wanted = {r->pipeline, rpp_pipeline_window(r->pipeline)};
     rpp_status status;
     int thrown = rb_rpp_wait_until(wait_delivered, &wanted, deadline_ns, &status);
@@ -181,7 +181,7 @@ rpp_status rb_rpp_recorder_take(rb_rpp_recorder *r, uint64_t until_ns, rpp_byte_
     rpp_window_encoder *encoder = rpp_window_encoder_new(r->shape.mode | RPP_MODE_PRECISION, r->frequency, false);
     rpp_profile *taken = encoder ? rpp_recording_take(r->recording, &names) : NULL;
     if (taken) {
-        rpp_profile_seal(taken, since.start_ns, rpp_ns_since(until_ns, since.began_ns));
+        rpp_profile_close(taken, since.start_ns, rpp_ns_since(until_ns, since.began_ns));
         status = rpp_window_encoder_encode(encoder, taken, names, into, samples);
     }
     if (taken && status != RPP_OK && rpp_recording_add(r->recording, taken, names) != RPP_OK) {

@@ -34,7 +34,7 @@ rpp_pipeline *rb_rpp_recorder_pipeline(const rb_rpp_recorder *recorder);
 /* Counts ticks and overhead from the pipeline's latest boundary on. */
 void rb_rpp_recorder_begin_counting(rb_rpp_recorder *recorder);
 /* Waits until the recording has everything that was sampled until now. Releases the GVL. An interrupt may end it. */
-void rb_rpp_recorder_bring_in(rb_rpp_recorder *recorder, rb_rpp_outlet outlet);
+void rb_rpp_recorder_bring_in(rb_rpp_recorder *recorder, rb_rpp_subscriber subscriber);
 /* Converts the recording to a data Hash. *changes is for rb_rpp_recorder_clear. */
 VALUE rb_rpp_recorder_data(rb_rpp_recorder *recorder, uint64_t *changes);
 /* Takes out what was delivered until now, as a pprof without compression, which ends at `until_ns` (monotonic): a

@@ -1,9 +1,9 @@
 /* rb_allocs.h - captures allocations: the stacks that create objects, and their classes.
  *
  * The VM counts all objects, which costs nothing. Its hook, which sees each of them, costs a third of an allocation and
- * more. So the hook is on only in short moments at random (core/sampling/moments.h), some 1.5 % of the time, and of
- * what it then sees some are drawn. Counters decide sums, draws decide shares (core/profile/counted.h). To switch it
- * takes some 100 ns, walks no code and leaves nothing behind (benchmark/allocations.rb).
+ * more. So the hook is on only in short bursts at random (core/sampling/bursts.h), some 1.5 % of the time, and of
+ * what it then sees some are sampled. Counters decide totals, samples decide the distribution (core/profile/counted.h).
+ * To switch it takes some 100 ns, walks no code and leaves nothing behind (benchmark/allocations.rb).
  *
  * A session may instead ask for each n-th object: then the hook is always on.
  *
@@ -27,23 +27,23 @@
 #include <stdint.h>
 
 #include "captures/rb_alloc_counts.h"
-#include "core/sampling/moments.h"
+#include "core/sampling/bursts.h"
 
 /* For pipelines: when they watch. */
-extern const rpp_moments rb_rpp_allocs_moments;
+extern const rpp_bursts rb_rpp_allocs_bursts;
 
-/* Before the outlet is switched on for the first time. */
-void rb_rpp_allocs_attach(rb_rpp_outlet outlet, const rb_rpp_alloc_terms *terms);
-/* After the outlet was switched off for the last time. */
-void rb_rpp_allocs_detach(rb_rpp_outlet outlet);
-/* After the outlet was switched on, before it is switched off: its objects are counted in between. */
-void rb_rpp_allocs_resume(rb_rpp_outlet outlet);
-void rb_rpp_allocs_pause(rb_rpp_outlet outlet);
-/* In a job or method: switches the hook as the moments and sessions want it now. */
+/* Before the subscriber is switched on for the first time. */
+void rb_rpp_allocs_attach(rb_rpp_subscriber subscriber, const rb_rpp_alloc_settings *settings);
+/* After the subscriber was switched off for the last time. */
+void rb_rpp_allocs_detach(rb_rpp_subscriber subscriber);
+/* After the subscriber was switched on, before it is switched off: its objects are counted in between. */
+void rb_rpp_allocs_resume(rb_rpp_subscriber subscriber);
+void rb_rpp_allocs_pause(rb_rpp_subscriber subscriber);
+/* In a job or method: switches the hook as the bursts and sessions want it now. */
 void rb_rpp_allocs_follow(void);
 
 /* In a forked child: touches our own memory only. The next follow switches the hook off. */
-void rb_rpp_allocs_forget_after_fork(void);
+void rb_rpp_allocs_discard_after_fork(void);
 /* Call it once per process. */
 void rb_rpp_allocs_init(void);
 

@@ -10,8 +10,8 @@
 #include "core/base/log.h"
 #include "core/base/stats.h"
 #include "sampler/rb_sampler.h"
-#include "threads/rb_outlets.h"
 #include "threads/rb_push.h"
+#include "threads/rb_subscribers.h"
 
 #define WEIGHT_MAX (1L << 48) /* so that 32,767 of them fit into a sum */
 
@@ -49,8 +49,8 @@ static rpp_status find(VALUE name, uint8_t *id)
 
 static bool is_any_on(void)
 {
-    for (rb_rpp_outlet outlet = 0; outlet < rb_rpp_outlets_end(); outlet++) {
-        if (rb_rpp_outlet_is_on(outlet)) return true;
+    for (rb_rpp_subscriber subscriber = 0; subscriber < rb_rpp_subscribers_end(); subscriber++) {
+        if (rb_rpp_subscriber_is_on(subscriber)) return true;
     }
     return false;
 }
@@ -80,7 +80,7 @@ static void capture(rb_rpp_thread *t, rpp_sample *sample)
 static void count(rb_rpp_thread *t, uint8_t id, uint64_t weight, rpp_label_set *labels)
 {
     bool was_busy = rb_rpp_section_begin(t);
-    rb_rpp_settle_if_late(t);
+    rb_rpp_flush_if_late(t);
     rpp_sample sample = {.custom = weight, .custom_id = id, .labels = labels, .thread_seq = t->seq};
     capture(t, &sample);
     rb_rpp_section_end(t, was_busy);

@@ -17,8 +17,8 @@
 #define OVERDUE_PERIODS 4u
 
 static _Atomic bool by_signal;
-static _Atomic bool signal_lost; /* the program has changed its handler: see recover_timers */
-static rpp_run_ages run_ages;    /* of what the collector's ticks find */
+static _Atomic bool signal_lost;  /* the program has changed its handler: see recover_timers */
+static rpp_late_ticks late_ticks; /* of what the collector's ticks find */
 
 /* --- ticks --- */
 
@@ -30,15 +30,15 @@ static bool have_found(const rpp_ticks *ticks, const rb_rpp_thread *t)
 
 static rpp_due take_ticks(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
 {
-    if (t->has_timer) return rpp_ledger_looked_at(&t->ledger, now); /* it may have slept while it held the GVL */
+    if (t->has_timer) return rpp_ledger_note_tick(&t->ledger, now); /* it may have slept while it held the GVL */
     if (!have_found(ticks, t)) return RPP_DUE_NOTHING;
     return rpp_ledger_found(&t->ledger, ticks->count * rb_rpp_period_ns(), ticks->last.at, now);
 }
 
-void rb_rpp_engine_look(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
+void rb_rpp_engine_tick(rb_rpp_thread *t, const rpp_ticks *ticks, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
-    if (rb_rpp_settle_if_late(t)) rb_rpp_capture_if(t, take_ticks(t, ticks, now));
+    if (rb_rpp_flush_if_late(t)) rb_rpp_capture_if(t, take_ticks(t, ticks, now));
     atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
     rb_rpp_section_end(t, was_busy);
 }
@@ -50,11 +50,11 @@ static void take_tick(rb_rpp_thread *t, uint64_t now)
     uint64_t fixed_ns = RB_RPP_PROBED_PERIOD_NS;
     bool was_busy = rb_rpp_section_begin(t);
     t->interrupted = true;
-    bool in_time = rb_rpp_settle_if_late(t);
+    bool in_time = rb_rpp_flush_if_late(t);
     t->refused = !in_time;
     if (in_time) {
-        rb_rpp_capture_if(t,
-                          fixed_ns ? rpp_ledger_drawn(&t->ledger, fixed_ns, now) : rpp_ledger_ticked(&t->ledger, now));
+        rb_rpp_capture_if(t, fixed_ns ? rpp_ledger_sampled(&t->ledger, fixed_ns, now)
+                                      : rpp_ledger_ticked(&t->ledger, now));
     }
     t->interrupted = false;
     atomic_store_explicit(&t->looked_at_ns, now, memory_order_relaxed);
@@ -66,14 +66,14 @@ static void take_tick(rb_rpp_thread *t, uint64_t now)
     }
 }
 
-/* In the signal handler. A tick that comes during a section is owed, and taken at the end of the section. */
+/* In the signal handler. A tick that comes during a section is pending, and taken at the end of the section. */
 static void on_timer(rb_rpp_thread *t)
 {
     if (!rb_rpp_is_sampling()) return;
     rpp_stats_add(RPP_STAT_timer_ticks, 1);
     if (!t->in_ruby || !rpp_ledger_is_open_to_ticks(&t->ledger)) {
         rpp_stats_add(RPP_STAT_samples_deferred_busy, 1);
-        if (t->ledger.owed) RB_RPP_PROBE(tick_owed, t);
+        if (t->ledger.pending) RB_RPP_PROBE(tick_pending, t);
         rb_rpp_timer_go_on(t);
     } else if (!rpp_ledger_runs(&t->ledger)) {
         rb_rpp_timer_wait(t);
@@ -88,9 +88,9 @@ static void on_timer(rb_rpp_thread *t)
 
 /* --- the collector's ticks --- */
 
-static bool is_past(const _Atomic uint64_t *moment, uint64_t patience_ns)
+static bool is_past(const _Atomic uint64_t *moment, uint64_t limit_ns)
 {
-    return rpp_monotonic_ns() > atomic_load_explicit(moment, memory_order_relaxed) + patience_ns;
+    return rpp_monotonic_ns() > atomic_load_explicit(moment, memory_order_relaxed) + limit_ns;
 }
 
 /* The collector's tick finds the thread that runs at that moment, however briefly, so short and frequent work gets its
@@ -111,8 +111,8 @@ static void set_engine(bool signal)
 {
     atomic_store(&by_signal, signal);
     rpp_stats_set(RPP_STAT_least_period_ns, signal ? rb_rpp_rules.tick_ns : 0);
-    run_ages = (rpp_run_ages){.findings = 0}; /* a forked child is not as crowded as its parent */
-    rb_rpp_rules.ages = signal ? NULL : &run_ages;
+    late_ticks = (rpp_late_ticks){.findings = 0}; /* a forked child is not as crowded as its parent */
+    rb_rpp_rules.late_ticks = signal ? NULL : &late_ticks;
 }
 
 void rb_rpp_engine_start(rpp_engine_kind wanted)

@@ -39,6 +39,6 @@ bool rb_rpp_engine_regain(void);
 bool rb_rpp_engine_is_overdue(const rb_rpp_thread *running);
 /* The calling thread takes the collector's ticks, in a job at a safepoint. If the thread has a timer, it may have slept
  * while it held the GVL. */
-void rb_rpp_engine_look(rb_rpp_thread *self, const rpp_ticks *ticks, uint64_t now_ns);
+void rb_rpp_engine_tick(rb_rpp_thread *self, const rpp_ticks *ticks, uint64_t now_ns);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include <stdatomic.h>
 
-#include "captures/rb_births.h"
 #include "captures/rb_heap.h"
 #include "captures/rb_labels.h"
 #include "captures/rb_rotation.h"
+#include "captures/rb_thread_starts.h"
 #include "core/base/clock.h"
 #include "core/base/stats.h"
-#include "threads/rb_outlets.h"
 #include "threads/rb_push.h"
+#include "threads/rb_subscribers.h"
 #include "threads/rb_timers.h"
 #include "vm/rb_probes.h"
 #include "vm/rb_trigger.h"
@@ -73,7 +73,7 @@ void rb_rpp_hooks_set_pace(uint64_t period_ns)
 static void on_started(VALUE thread, uint64_t now)
 {
     if (rb_rpp_thread_of(rb_thread_current())) {
-        rb_rpp_thread_set_birth(thread, now);
+        rb_rpp_thread_set_start(thread, now);
     } else {
         rpp_stats_add(RPP_STAT_ractor_threads_ignored, 1);
     }
@@ -81,8 +81,8 @@ static void on_started(VALUE thread, uint64_t now)
 
 static void stir(void)
 {
-    for (rb_rpp_outlet outlet = 0, end = rb_rpp_outlets_end(); outlet < end; outlet++) {
-        if (rb_rpp_outlet_is_on(outlet)) rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
+    for (rb_rpp_subscriber subscriber = 0, end = rb_rpp_subscribers_end(); subscriber < end; subscriber++) {
+        if (rb_rpp_subscriber_is_on(subscriber)) rpp_pipeline_stir(rb_rpp_subscriber_pipeline(subscriber));
     }
 }
 
@@ -107,7 +107,7 @@ static void on_resumed(rb_rpp_thread *t, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
     rb_rpp_thread_find_clock(t);
-    rb_rpp_settle_if_late(t);
+    rb_rpp_flush_if_late(t);
     rpp_due due = rpp_ledger_got(&t->ledger, now, take_turn(t));
     if (t->in_ruby) rb_rpp_capture_if(t, due); /* else with THREAD_BEGIN */
     atomic_store_explicit(&t->resumed_ns, now, memory_order_relaxed);
@@ -123,17 +123,17 @@ static void release_on_shared_clock(rb_rpp_thread *t, uint64_t now)
 {
     uint64_t unseen_ns = rpp_ledger_holds_gvl(&t->ledger) ? 0 : rb_rpp_thread_find_unseen_run(t);
     if (unseen_ns) rpp_ledger_got(&t->ledger, now - unseen_ns, false);
-    rpp_ledger_looked_at(&t->ledger, now);
+    rpp_ledger_note_tick(&t->ledger, now);
 }
 
 static void on_suspended(rb_rpp_thread *t, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
-    bool in_time = rb_rpp_settle_if_late(t);
+    bool in_time = rb_rpp_flush_if_late(t);
     if (rb_rpp_threads_share_native_ones()) release_on_shared_clock(t, now);
     bool held = rpp_ledger_holds_gvl(&t->ledger);
     rb_rpp_capture_if(t, rpp_ledger_released(&t->ledger, now));
-    if (in_time) rb_rpp_tell_sums(t);
+    if (in_time) rb_rpp_push_large_totals(t);
     if (held) {
         if (rb_rpp_threads_share_native_ones()) rb_rpp_thread_leave_clock(t);
         rb_rpp_thread *self = t;
@@ -186,7 +186,7 @@ static __attribute__((noinline)) void on_ready(VALUE thread)
         note_asking(t);
         rpp_ledger_asked(&t->ledger, rpp_monotonic_ns());
     }
-    if (!t && own) rb_rpp_birth_succeeded(thread);
+    if (!t && own) rb_rpp_thread_start_succeeded(thread);
 }
 
 static __attribute__((noinline)) void on_running(VALUE thread)
@@ -213,7 +213,7 @@ static void on_exited(VALUE thread)
 }
 
 /* While nothing is sampled, hooks follow only these. */
-static void on_birth_or_end(rb_event_flag_t event, VALUE thread)
+static void on_start_or_end(rb_event_flag_t event, VALUE thread)
 {
     if (event == RUBY_INTERNAL_THREAD_EVENT_STARTED) on_started(thread, rpp_monotonic_ns());
     if (event == RUBY_INTERNAL_THREAD_EVENT_EXITED) on_exited(thread);
@@ -225,7 +225,7 @@ static inline void on_sampled_event(rb_event_flag_t event, VALUE thread)
     case RUBY_INTERNAL_THREAD_EVENT_READY: on_ready(thread); break;
     case RUBY_INTERNAL_THREAD_EVENT_RESUMED: on_running(thread); break;
     case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: on_stopping(thread); break;
-    default: on_birth_or_end(event, thread);
+    default: on_start_or_end(event, thread);
     }
 }
 
@@ -266,7 +266,7 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
     const rb_rpp_listener *to = atomic_load_explicit(&listener, memory_order_acquire);
     if (RB_UNLIKELY(to)) tell(to, event, data->thread);
     if (!rb_rpp_is_sampling()) {
-        on_birth_or_end(event, data->thread);
+        on_start_or_end(event, data->thread);
     } else if (is_measured()) {
         on_measured_event(event, data->thread);
     } else {
@@ -274,12 +274,12 @@ static void on_thread_event(rb_event_flag_t event, const rb_internal_thread_even
     }
 }
 
-/* It has waited since its birth, unless a RESUMED event came. */
+/* It has waited since its start, unless a RESUMED event came. */
 static void begin_first_turn(rb_rpp_thread *t, uint64_t now)
 {
     bool was_busy = rb_rpp_section_begin(t);
     if (rb_rpp_is_sampling() && !rpp_ledger_holds_gvl(&t->ledger)) {
-        rb_rpp_settle_if_late(t);
+        rb_rpp_flush_if_late(t);
         rpp_ledger_got(&t->ledger, now, false);
         atomic_store(&t->resumed_ns, now);
     }
@@ -295,13 +295,13 @@ static void on_thread_begin(void)
     uint64_t now = rpp_monotonic_ns();
     rb_rpp_thread *t = rb_rpp_thread_of(self);
     if (!t) {
-        t = rb_rpp_birth_meet(self, now);
+        t = rb_rpp_thread_start_meet(self, now);
         if (!t) return;
         rpp_ledger_relabelled(&t->ledger, labels);
     }
     own = t;
     runs_unmet = false;
-    rb_rpp_birth_over(self);
+    rb_rpp_thread_start_over(self);
     begin_first_turn(t, now);
     rb_rpp_labels_changed(labels);
     rb_rpp_thread_find_clock(t); /* if no RESUMED event came */
@@ -318,13 +318,13 @@ static void on_thread_end(rb_rpp_thread *t)
     rb_rpp_timer_stop(t);
     uint64_t now = rpp_monotonic_ns();
     if (rb_rpp_is_sampling()) {
-        rb_rpp_settle_if_late(t);
-        rb_rpp_settle_at_end(t, now);
+        rb_rpp_flush_if_late(t);
+        rb_rpp_flush_at_end(t, now);
         atomic_store_explicit(&running, NULL, memory_order_relaxed);
     }
     t->in_ruby = false;
     own = NULL;
-    rb_rpp_thread_forget(t);
+    rb_rpp_thread_discard(t);
 }
 
 static void on_ruby_event(rb_event_flag_t event, VALUE unused, VALUE self, ID mid, VALUE klass)
@@ -370,7 +370,7 @@ static void on_gc_event(VALUE tracepoint, void *unused)
     uint64_t now = rpp_monotonic_ns();
     bool was_busy = rb_rpp_section_begin(t); /* allocating in one of our own methods may lead here */
     if (event == RUBY_INTERNAL_EVENT_GC_ENTER) {
-        rb_rpp_settle_if_late(t); /* else the time of now would go into a window that has ended */
+        rb_rpp_flush_if_late(t); /* else the time of now would go into a window that has ended */
         collecting = t;
     }
     if (event == RUBY_INTERNAL_EVENT_GC_EXIT) {
@@ -413,13 +413,13 @@ void rb_rpp_hooks_know_current(void)
 
 void rb_rpp_hooks_leave_vm(void)
 {
-    rb_rpp_heap_forget();
+    rb_rpp_heap_discard();
     if (gc_hook) rb_tracepoint_disable(gc_hook);
 }
 
 /* --- on and off --- */
 
-/* On: hooks follow all events, and `current`, the calling thread, runs. Off: only births and ends of threads. */
+/* On: hooks follow all events, and `current`, the calling thread, runs. Off: only starts and ends of threads. */
 static void set_listening(bool on, rb_rpp_thread *current)
 {
     atomic_store(&running, current);
@@ -449,11 +449,11 @@ void rb_rpp_sampling_begin(uint64_t now)
 
 void rb_rpp_sampling_end(void)
 {
-    rb_rpp_births_forget();
+    rb_rpp_thread_starts_discard();
     set_listening(false, NULL);
 }
 
-void rb_rpp_hooks_forget_after_fork(void)
+void rb_rpp_hooks_discard_after_fork(void)
 {
     rb_rpp_sampling_end();
     rb_rpp_hooks_follow(false);

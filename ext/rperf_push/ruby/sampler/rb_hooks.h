@@ -8,7 +8,7 @@
  *   Hooks read clocks, write records and the sample buffer, and walk stacks. They do not allocate Ruby objects, do not
  *   call malloc except for a new thread's record, do not raise, and take no lock except the trigger's (rb_trigger.h).
  *   They are installed once per process image, with the first sampling, and stay, because the VM's lock over its hooks
- *   is not safe in a forked child. While nothing is sampled, they only follow births and ends of threads. With no
+ *   is not safe in a forked child. While nothing is sampled, they only follow starts and ends of threads. With no
  *   session and no trace they follow nothing and keep nothing: an event costs a load and a branch.
  *
  * Threads    hooks run on application threads, READY without the GVL; the functions as noted.
@@ -35,9 +35,9 @@ void rb_rpp_hooks_set_pace(uint64_t period_ns);
 
 /* All ledgers advance from now on. Under the GVL. */
 void rb_rpp_sampling_begin(uint64_t now_ns);
-/* The ledgers stop; settle them first. Under the GVL. */
+/* The ledgers stop; flush them first. Under the GVL. */
 void rb_rpp_sampling_end(void);
-void rb_rpp_hooks_forget_after_fork(void);
+void rb_rpp_hooks_discard_after_fork(void);
 
 /* Who else hears of threads and of the GC, whether anything is sampled or not, on the threads of hooks. The thread has
  * a record. */

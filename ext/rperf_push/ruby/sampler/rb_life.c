@@ -50,9 +50,9 @@ static void restart_in_child(void)
 static void after_fork_in_child(void)
 {
     rpp_stats_reset();
-    rb_rpp_sampler_forget_after_fork(restart_in_child);
+    rb_rpp_sampler_discard_after_fork(restart_in_child);
     for (size_t i = 0; i < count; i++) {
-        if (participants[i]->forget_after_fork) participants[i]->forget_after_fork();
+        if (participants[i]->discard_after_fork) participants[i]->discard_after_fork();
     }
 }
 

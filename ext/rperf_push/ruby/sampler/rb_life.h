@@ -20,7 +20,7 @@
 typedef struct rb_rpp_participant {
     void (*before_fork)(void);
     void (*after_fork_in_parent)(void);
-    void (*forget_after_fork)(void);
+    void (*discard_after_fork)(void);
     VALUE (*restart_in_child)(VALUE unused); /* at the child's first safepoint */
     VALUE (*end_at_exit)(VALUE unused);
     void (*leave_vm)(

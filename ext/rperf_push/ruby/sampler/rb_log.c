@@ -97,14 +97,14 @@ void rb_rpp_log_to(VALUE target)
     rpp_log_set_sink(NIL_P(target) ? NULL : keep_line, NULL);
 }
 
-static void forget_after_fork(void)
+static void discard_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     first = count = 0;
-    rpp_log_forget_after_fork();
+    rpp_log_discard_after_fork();
 }
 
-const rb_rpp_participant rb_rpp_log_life = {.forget_after_fork = forget_after_fork};
+const rb_rpp_participant rb_rpp_log_life = {.discard_after_fork = discard_after_fork};
 
 void rb_rpp_log_init(void)
 {

@@ -1,12 +1,12 @@
-/* rb_sampler.c - decides when a stack is captured: jobs, and the outlets that come and go. */
+/* rb_sampler.c - decides when a stack is captured: jobs, and the subscribers that come and go. */
 #include "sampler/rb_sampler.h"
 
 #include <stdatomic.h>
 
-#include "captures/rb_births.h"
 #include "captures/rb_budget.h"
 #include "captures/rb_labels.h"
 #include "captures/rb_rotation.h"
+#include "captures/rb_thread_starts.h"
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "frames/rb_frames.h"
@@ -14,9 +14,9 @@
 #include "sampler/rb_allocs.h"
 #include "sampler/rb_engine.h"
 #include "sampler/rb_hooks.h"
-#include "threads/rb_outlets.h"
 #include "threads/rb_overhead.h"
 #include "threads/rb_push.h"
+#include "threads/rb_subscribers.h"
 #include "threads/rb_timers.h"
 #include "vm/rb_jobs.h"
 #include "vm/rb_probes.h"
@@ -25,7 +25,7 @@
 /* The longest time that one job takes from the application. */
 #define JOB_BUDGET_NS (400 * RPP_NS_PER_US)
 
-static rb_rpp_sampler_options wanted[RB_RPP_OUTLETS];
+static rb_rpp_sampler_options wanted[RB_RPP_SUBSCRIBERS];
 static _Atomic(void (*)(void)) restart_in_child;
 
 /* --- jobs --- */
@@ -34,8 +34,8 @@ static _Atomic(void (*)(void)) restart_in_child;
 static bool work_on_frames(void)
 {
     bool more = rb_rpp_frames_work(JOB_BUDGET_NS);
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        rpp_pipeline *pipeline = rb_rpp_subscriber_pipeline(subscriber);
         if (pipeline) rpp_pipeline_want_frames(pipeline, more);
     }
     return more;
@@ -44,7 +44,8 @@ static bool work_on_frames(void)
 static unsigned count_on(void)
 {
     unsigned count = 0;
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) count += rb_rpp_outlet_is_on(outlet);
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++)
+        count += rb_rpp_subscriber_is_on(subscriber);
     return count;
 }
 
@@ -62,11 +63,11 @@ static void restart_if_forked(void)
     void (*restart)(void) = atomic_exchange(&restart_in_child, NULL);
     if (!restart) return;
     restart();
-    if (!rb_rpp_outlets_any()) rb_rpp_labels_end_era();
+    if (!rb_rpp_subscribers_any()) rb_rpp_labels_end_era();
 }
 
 /* Takes ticks that came when the VM, a window's end or our tables did not allow a capture. */
-static void take_what_is_owed(rb_rpp_thread *t)
+static void take_pending(rb_rpp_thread *t)
 {
     t->in_job = false;
     rb_rpp_section_end(t, rb_rpp_section_begin(t));
@@ -86,22 +87,22 @@ static void job(void *unused)
     bool ticks_were_lost = rb_rpp_engine_regain();
     uint64_t began = rb_rpp_overhead_begin();
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    unsigned work[RB_RPP_OUTLETS] = {0}, all_work = 0;
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
-        if (pipeline) all_work |= work[outlet] = rpp_pipeline_work(pipeline);
+    unsigned work[RB_RPP_SUBSCRIBERS] = {0}, all_work = 0;
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        rpp_pipeline *pipeline = rb_rpp_subscriber_pipeline(subscriber);
+        if (pipeline) all_work |= work[subscriber] = rpp_pipeline_work(pipeline);
     }
     rpp_ticks ticks = rpp_ticker_take(&rb_rpp_ticker);
     /* Before a window ends: a thread that slept with the GVL did so in that window, at this place. */
     bool is_profiled = t && t->in_ruby && !t->ended && rb_rpp_is_sampling();
     if (is_profiled) t->in_job = true;
-    if (is_profiled && (ticks_were_lost || ticks.count)) rb_rpp_engine_look(t, &ticks, rpp_monotonic_ns());
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (work[outlet] & RPP_WORK_ROTATE) rb_rpp_rotate(outlet, JOB_BUDGET_NS);
+    if (is_profiled && (ticks_were_lost || ticks.count)) rb_rpp_engine_tick(t, &ticks, rpp_monotonic_ns());
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        if (work[subscriber] & RPP_WORK_ROTATE) rb_rpp_rotate(subscriber, JOB_BUDGET_NS);
     }
     if (all_work & RPP_WORK_FRAMES) work_on_frames();
     rb_rpp_allocs_follow();
-    if (is_profiled) take_what_is_owed(t);
+    if (is_profiled) take_pending(t);
     rb_rpp_overhead_end(began, 3 * JOB_BUDGET_NS);
 }
 
@@ -140,7 +141,7 @@ rpp_pipeline *rb_rpp_sampler_new_pipeline(const rpp_pipeline_options *options, r
     rpp_pipeline_options with_ticks = *options;
     with_ticks.tick_ns = rb_rpp_rules.tick_ns;
     with_ticks.ticker = &rb_rpp_ticker;
-    with_ticks.moments = rb_rpp_allocs_moments;
+    with_ticks.bursts = rb_rpp_allocs_bursts;
     rpp_stats_set(RPP_STAT_kernel_tick_ns, rb_rpp_rules.tick_ns);
     rpp_pipeline *pipeline = rpp_pipeline_new(&with_ticks, &own, rb_rpp_frames_names());
     if (!pipeline) return NULL;
@@ -155,16 +156,16 @@ void rb_rpp_sampler_free_pipeline(rpp_pipeline *pipeline)
     rb_rpp_frames_remove_reader();
 }
 
-/* --- outlets come and go --- */
+/* --- subscribers come and go --- */
 
 static void combine_options(void)
 {
     uint64_t period = UINT64_MAX;
     double overhead_limit = 1;
     rb_rpp_capturing.lines = false;
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) {
-        if (!rb_rpp_outlet_pipeline(outlet)) continue;
-        const rb_rpp_sampler_options *o = &wanted[outlet];
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++) {
+        if (!rb_rpp_subscriber_pipeline(subscriber)) continue;
+        const rb_rpp_sampler_options *o = &wanted[subscriber];
         if (o->period_ns < period) period = o->period_ns;
         if (o->overhead_limit < overhead_limit) overhead_limit = o->overhead_limit;
         rb_rpp_capturing.lines |= o->lines;
@@ -175,7 +176,8 @@ static void combine_options(void)
 
 static void join_windows(rb_rpp_thread *t)
 {
-    for (rb_rpp_outlet outlet = 0; outlet < RB_RPP_OUTLETS; outlet++) rb_rpp_join_window(t, outlet);
+    for (rb_rpp_subscriber subscriber = 0; subscriber < RB_RPP_SUBSCRIBERS; subscriber++)
+        rb_rpp_join_window(t, subscriber);
 }
 
 /* If it is interrupted, the next call does all of it. */
@@ -193,17 +195,17 @@ void rb_rpp_sampler_follow_threads(void)
 
 void rb_rpp_sampler_leave_threads(void)
 {
-    if (!rb_rpp_outlets_any() && !rb_rpp_hooks_tell_somebody()) rb_rpp_hooks_follow(false);
+    if (!rb_rpp_subscribers_any() && !rb_rpp_hooks_tell_somebody()) rb_rpp_hooks_follow(false);
 }
 
-static void resume_at(rb_rpp_outlet outlet, uint64_t now)
+static void resume_at(rb_rpp_subscriber subscriber, uint64_t now)
 {
     bool others = count_on();
-    if (others) rb_rpp_settle_all(now);
-    rb_rpp_outlet_switch(outlet, true);
+    if (others) rb_rpp_flush_all(now);
+    rb_rpp_subscriber_switch(subscriber, true);
     if (!others) rb_rpp_sampling_begin(now);
-    rb_rpp_allocs_resume(outlet);
-    rpp_pipeline_stir(rb_rpp_outlet_pipeline(outlet));
+    rb_rpp_allocs_resume(subscriber);
+    rpp_pipeline_stir(rb_rpp_subscriber_pipeline(subscriber));
 }
 
 void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
@@ -214,54 +216,54 @@ void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
     if (!paused) rb_rpp_sampler_follow_threads();
 }
 
-void rb_rpp_sampler_resume(rb_rpp_outlet outlet)
+void rb_rpp_sampler_resume(rb_rpp_subscriber subscriber)
 {
-    if (rb_rpp_outlet_is_on(outlet)) return;
+    if (rb_rpp_subscriber_is_on(subscriber)) return;
     rb_rpp_sampler_follow_threads();
-    resume_at(outlet, rpp_monotonic_ns());
+    resume_at(subscriber, rpp_monotonic_ns());
 }
 
-void rb_rpp_sampler_pause(rb_rpp_outlet outlet)
+void rb_rpp_sampler_pause(rb_rpp_subscriber subscriber)
 {
-    if (!rb_rpp_outlet_is_on(outlet)) return;
-    rb_rpp_settle_all(rpp_monotonic_ns());
-    rb_rpp_allocs_pause(outlet);
+    if (!rb_rpp_subscriber_is_on(subscriber)) return;
+    rb_rpp_flush_all(rpp_monotonic_ns());
+    rb_rpp_allocs_pause(subscriber);
     if (count_on() == 1) rb_rpp_sampling_end();
-    rb_rpp_outlet_switch(outlet, false);
+    rb_rpp_subscriber_switch(subscriber, false);
 }
 
-void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
+void rb_rpp_sampler_attach(rb_rpp_subscriber subscriber, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused)
 {
     bool heap = options->mode & RPP_MODE_INUSE_OBJECTS;
-    const rb_rpp_alloc_terms allocations = {heap || options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval,
-                                            heap};
-    if (rb_rpp_outlet_pipeline(outlet)) rb_rpp_sampler_detach(outlet); /* another thread is stopping it */
+    const rb_rpp_alloc_settings allocations = {heap || options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval,
+                                               heap};
+    if (rb_rpp_subscriber_pipeline(subscriber)) rb_rpp_sampler_detach(subscriber); /* another thread is stopping it */
     if (!paused) rb_rpp_sampler_follow_threads(); /* again, if all other sessions have ended since it was prepared */
-    bool first = !rb_rpp_outlets_any();
-    if (count_on()) rb_rpp_settle_all(rpp_monotonic_ns());
-    wanted[outlet] = *options;
-    rb_rpp_forget_carried(outlet);
-    rb_rpp_allocs_attach(outlet, &allocations);
-    rb_rpp_outlet_set_pipeline(outlet, pipeline);
+    bool first = !rb_rpp_subscribers_any();
+    if (count_on()) rb_rpp_flush_all(rpp_monotonic_ns());
+    wanted[subscriber] = *options;
+    rb_rpp_discard_carried(subscriber);
+    rb_rpp_allocs_attach(subscriber, &allocations);
+    rb_rpp_subscriber_set_pipeline(subscriber, pipeline);
     combine_options();
     if (first) rb_rpp_engine_start(options->engine);
     for (rb_rpp_thread *t = rb_rpp_threads_first(); t; t = rb_rpp_threads_next(t)) {
-        rb_rpp_join_window(t, outlet);
+        rb_rpp_join_window(t, subscriber);
     }
     uint64_t now = rpp_monotonic_ns();
     rpp_pipeline_open(pipeline, now);
     rpp_pipeline_want_frames(pipeline, true); /* frames that another session left without names */
-    if (!paused) resume_at(outlet, now);
+    if (!paused) resume_at(subscriber, now);
     rb_rpp_labels_changed(rb_rpp_labels_current());
 }
 
-void rb_rpp_sampler_detach(rb_rpp_outlet outlet)
+void rb_rpp_sampler_detach(rb_rpp_subscriber subscriber)
 {
-    rb_rpp_sampler_pause(outlet);
-    rb_rpp_allocs_detach(outlet);
-    rb_rpp_outlet_set_pipeline(outlet, NULL);
-    if (rb_rpp_outlets_any()) {
+    rb_rpp_sampler_pause(subscriber);
+    rb_rpp_allocs_detach(subscriber);
+    rb_rpp_subscriber_set_pipeline(subscriber, NULL);
+    if (rb_rpp_subscribers_any()) {
         combine_options();
         return;
     }
@@ -277,26 +279,26 @@ static void *nap(void *unused)
     return NULL;
 }
 
-/* True if a boundary after `window` is settled. */
-static bool is_settled_since(const rpp_pipeline *pipeline, uint32_t window)
+/* True if a boundary after `window` is flushed. */
+static bool is_flushed_since(const rpp_pipeline *pipeline, uint32_t window)
 {
     return rpp_pipeline_window(pipeline) != window && !rpp_pipeline_is_rotating(pipeline);
 }
 
 /* In slices, like jobs, so that other threads run in between. */
-bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns)
+bool rb_rpp_flush_until(rb_rpp_subscriber subscriber, uint64_t deadline_ns)
 {
-    rpp_pipeline *pipeline = rb_rpp_outlet_pipeline(outlet);
+    rpp_pipeline *pipeline = rb_rpp_subscriber_pipeline(subscriber);
     if (!pipeline) return false;
-    uint32_t window = rpp_pipeline_window(pipeline); /* open: a rotation in progress settles the one before it */
-    while (!rb_rpp_rotate(outlet, JOB_BUDGET_NS) || !is_settled_since(pipeline, window)) {
+    uint32_t window = rpp_pipeline_window(pipeline); /* open: a rotation in progress flushes the one before it */
+    while (!rb_rpp_rotate(subscriber, JOB_BUDGET_NS) || !is_flushed_since(pipeline, window)) {
         if (rpp_monotonic_ns() >= deadline_ns) return false;
         rb_thread_call_without_gvl(nap, NULL, NULL, NULL);
-        if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
+        if (rb_rpp_subscriber_pipeline(subscriber) != pipeline) return false;
     }
     while (work_on_frames() && rpp_monotonic_ns() < deadline_ns) {
         rb_thread_schedule();
-        if (rb_rpp_outlet_pipeline(outlet) != pipeline) return false;
+        if (rb_rpp_subscriber_pipeline(subscriber) != pipeline) return false;
     }
     rpp_pipeline_wake(pipeline);
     return true;
@@ -311,10 +313,10 @@ const char *rb_rpp_sampler_engine(void)
 
 void rb_rpp_sampler_init(void)
 {
-    rb_rpp_outlets_init();
+    rb_rpp_subscribers_init();
     rb_rpp_trigger_init(job);
     rb_rpp_threads_init();
-    rb_rpp_births_init();
+    rb_rpp_thread_starts_init();
     rb_rpp_allocs_init();
 }
 
@@ -324,18 +326,18 @@ void rb_rpp_sampler_leave_vm(void)
     rb_rpp_hooks_leave_vm();
 }
 
-void rb_rpp_sampler_forget_after_fork(void (*restart)(void))
+void rb_rpp_sampler_discard_after_fork(void (*restart)(void))
 {
-    rb_rpp_budget_forget_after_fork();
-    rb_rpp_trigger_forget_after_fork();
-    rb_rpp_hooks_forget_after_fork();
-    rb_rpp_allocs_forget_after_fork();
-    rb_rpp_outlets_forget_after_fork();
-    rb_rpp_capture_forget_after_fork();
-    rb_rpp_overhead_forget_after_fork();
-    rb_rpp_frames_forget_after_fork();
-    rb_rpp_timers_forget_after_fork();
-    rb_rpp_threads_forget_after_fork();
+    rb_rpp_budget_discard_after_fork();
+    rb_rpp_trigger_discard_after_fork();
+    rb_rpp_hooks_discard_after_fork();
+    rb_rpp_allocs_discard_after_fork();
+    rb_rpp_subscribers_discard_after_fork();
+    rb_rpp_capture_discard_after_fork();
+    rb_rpp_overhead_discard_after_fork();
+    rb_rpp_frames_discard_after_fork();
+    rb_rpp_timers_discard_after_fork();
+    rb_rpp_threads_discard_after_fork();
     atomic_store(&restart_in_child, restart);
     rb_rpp_trigger();
 }

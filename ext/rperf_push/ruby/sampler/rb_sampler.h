@@ -7,8 +7,8 @@
  *   off the GVL   when it is over, or when a window ends: the stack does not change meanwhile (rb_hooks, rb_rotation).
  *   GC            when it is over (rb_hooks).
  *
- *   One sampler serves all sessions (outlets, see rb_outlets.h): at the highest of their frequencies, while one of them
- *   is on, and within the smallest of their budgets.
+ *   One sampler serves all sessions (subscribers, see rb_subscribers.h): at the highest of their frequencies, while one
+ *   of them is on, and within the smallest of their budgets.
  *
  * Threads    under the GVL, unless a line says something else.
  * Ownership  sessions own their pipelines.
@@ -32,7 +32,7 @@ typedef struct rb_rpp_sampler_options {
     double overhead_limit; /* share of one core in application threads */
     rpp_engine_kind engine;
     unsigned mode;           /* RPP_MODE_* */
-    uint32_t alloc_interval; /* 0: allocations are drawn at random */
+    uint32_t alloc_interval; /* 0: allocations are sampled at random */
 } rb_rpp_sampler_options;
 
 /* Call it once per process image: registers jobs and keys. The first start installs the hooks. */
@@ -56,19 +56,19 @@ void rb_rpp_sampler_free_pipeline(rpp_pipeline *pipeline);
 /* --- under the GVL, in a method or job --- */
 
 /* All of the beginning that runs Ruby code, in which other threads and signal handlers may start and stop sessions.
- * Call it first, then see which outlet is free, then attach or resume. May raise if it is interrupted. */
+ * Call it first, then see which subscriber is free, then attach or resume. May raise if it is interrupted. */
 void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused);
 /* Samples go to the pipeline from now on; with `paused`, from the first resume on. Runs no Ruby code. */
-void rb_rpp_sampler_attach(rb_rpp_outlet outlet, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
+void rb_rpp_sampler_attach(rb_rpp_subscriber subscriber, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused);
-/* No more samples come. Call rb_rpp_settle_until first, so that no time is lost. */
-void rb_rpp_sampler_detach(rb_rpp_outlet outlet);
-/* A paused outlet receives no time. */
-void rb_rpp_sampler_pause(rb_rpp_outlet outlet);
-void rb_rpp_sampler_resume(rb_rpp_outlet outlet);
-/* Ends the outlet's window: settles all threads and names all frames, and releases the GVL in between. False: the
- * deadline (monotonic) passed, or the outlet was detached. Only in a method. */
-bool rb_rpp_settle_until(rb_rpp_outlet outlet, uint64_t deadline_ns);
+/* No more samples come. Call rb_rpp_flush_until first, so that no time is lost. */
+void rb_rpp_sampler_detach(rb_rpp_subscriber subscriber);
+/* A paused subscriber receives no time. */
+void rb_rpp_sampler_pause(rb_rpp_subscriber subscriber);
+void rb_rpp_sampler_resume(rb_rpp_subscriber subscriber);
+/* Ends the subscriber's window: flushes all threads and names all frames, and releases the GVL in between. False: the
+ * deadline (monotonic) passed, or the subscriber was detached. Only in a method. */
+bool rb_rpp_flush_until(rb_rpp_subscriber subscriber, uint64_t deadline_ns);
 /* The engine in use: "signal" or "safepoint". */
 const char *rb_rpp_sampler_engine(void);
 
@@ -76,7 +76,7 @@ const char *rb_rpp_sampler_engine(void);
 
 /* In the child: there is no sampling, and only the calling thread. `restart` runs once, at the child's first
  * safepoint. */
-void rb_rpp_sampler_forget_after_fork(void (*restart)(void));
+void rb_rpp_sampler_discard_after_fork(void (*restart)(void));
 /* True in a child that has not reached that safepoint. Any thread. */
 bool rb_rpp_sampler_will_restart(void);
 

@@ -2,7 +2,7 @@
 #include "session/rb_chain.h"
 
 #include "captures/rb_heap.h"
-#include "control/rb_look.h"
+#include "control/rb_inspect.h"
 #include "core/backends/backend_kinds.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -54,14 +54,14 @@ static rpp_pipeline *new_pipeline(rb_rpp_chain *c)
         .limits = rpp_profile_default_limits,
         .class_labels = c->settings->class_labels,
         .watched_max = c->settings->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_watched_max(0) : 0,
-        .tells_silence = true,
-        .seen = rb_rpp_look_whereabouts(),
+        .warns_without_samples = true,
+        .seen = rb_rpp_inspect_whereabouts(),
     };
     if (options.seen) rpp_whereabouts_clear(options.seen);
     return rb_rpp_sampler_new_pipeline(&options, deliver, c);
 }
 
-rb_rpp_chain *rb_rpp_chain_new(rpp_settings *settings, pthread_mutex_t *gate)
+rb_rpp_chain *rb_rpp_chain_new(rpp_settings *settings, pthread_mutex_t *fork_lock)
 {
     rb_rpp_chain *c = rpp_calloc(1, sizeof *c);
     if (!c) {
@@ -71,7 +71,7 @@ rb_rpp_chain *rb_rpp_chain_new(rpp_settings *settings, pthread_mutex_t *gate)
     c->users = 1;
     c->settings = settings;
     c->queue = rpp_payload_queue_new(QUEUE_MAX_PAYLOADS, settings->queue_max_bytes);
-    c->http = rpp_curl_client_new(settings, gate);
+    c->http = rpp_curl_client_new(settings, fork_lock);
     if (c->http) c->backend = rpp_backend_new(settings, c->http);
     bool wants_spool = settings->spool_directory && *settings->spool_directory;
     if (wants_spool) c->spool = rpp_spool_new(settings);

@@ -28,8 +28,8 @@ typedef struct rb_rpp_chain {
 } rb_rpp_chain;
 
 /* Takes ownership of the settings on every path. The chain's threads are its first user; none runs yet. A thread inside
- * libcurl holds the gate. NULL if out of memory. */
-rb_rpp_chain *rb_rpp_chain_new(rpp_settings *settings, pthread_mutex_t *gate);
+ * libcurl holds the fork lock. NULL if out of memory. */
+rb_rpp_chain *rb_rpp_chain_new(rpp_settings *settings, pthread_mutex_t *fork_lock);
 void rb_rpp_chain_let_go(rb_rpp_chain *chain);
 
 #endif

@@ -20,14 +20,14 @@
 #include "sampler/rb_sampler.h"
 #include "session/rb_chain.h"
 #include "session/rb_settings.h"
-#include "threads/rb_outlets.h"
+#include "threads/rb_subscribers.h"
 #include "vm/rb_values.h"
 #include "vm/rb_waiting.h"
 
 /* An aborted upload ends within milliseconds; a disk may take longer. */
 #define AFTER_DEADLINE_NS  RPP_NS_PER_S
 #define AFTER_INTERRUPT_NS (50 * RPP_NS_PER_MS)
-#define GATE_PATIENCE_NS   (100 * RPP_NS_PER_MS)
+#define FORK_LOCK_WAIT_NS  (100 * RPP_NS_PER_MS)
 
 /* A session is a delivery chain that runs. */
 typedef rb_rpp_chain session;
@@ -37,8 +37,8 @@ static uint64_t current_began_ns;
 /* The settings of a forked child, until its restart takes them. */
 static rpp_settings *settings_for_child;
 /* A thread inside libcurl holds it, and a fork waits for it. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool holds_gate; /* the thread that forks */
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool holds_fork_lock; /* the thread that forks */
 
 /* --- beginning and ending --- */
 
@@ -93,12 +93,12 @@ typedef struct ending {
 
 /* A signal handler may cancel a wait that then goes on: the uploader that was told to stop would not wait for the last
  * window. */
-static rpp_status end_threads(void *context, rpp_patience *patience)
+static rpp_status end_threads(void *context, rpp_cancellation *cancellation)
 {
     const ending *e = context;
-    rpp_status collector = rpp_pipeline_stop(e->session->pipeline, patience);
-    if (collector == RPP_TIMEOUT && atomic_load(&patience->cancelled)) return RPP_TIMEOUT;
-    rpp_status uploader = rpp_uploader_stop(e->session->uploader, e->deadline_ns, patience);
+    rpp_status collector = rpp_pipeline_stop(e->session->pipeline, cancellation);
+    if (collector == RPP_TIMEOUT && atomic_load(&cancellation->cancelled)) return RPP_TIMEOUT;
+    rpp_status uploader = rpp_uploader_stop(e->session->uploader, e->deadline_ns, cancellation);
     return collector == RPP_OK ? uploader : collector;
 }
 
@@ -106,19 +106,19 @@ static rpp_status end_threads(void *context, rpp_patience *patience)
 static void *finish(void *context)
 {
     ending e = {.session = context};
-    rpp_patience endless = {.deadline_ns = UINT64_MAX};
+    rpp_cancellation endless = {.deadline_ns = UINT64_MAX};
     if (end_threads(&e, &endless) == RPP_OK) rb_rpp_chain_let_go(e.session);
     return NULL;
 }
 
 static bool is_attached(const session *s)
 {
-    return rb_rpp_outlet_pipeline(RB_RPP_CONTINUOUS) == s->pipeline;
+    return rb_rpp_subscriber_pipeline(RB_RPP_CONTINUOUS) == s->pipeline;
 }
 
-static VALUE settle_protected(VALUE argument)
+static VALUE flush_protected(VALUE argument)
 {
-    rb_rpp_settle_until(RB_RPP_CONTINUOUS, ((const ending *)argument)->deadline_ns);
+    rb_rpp_flush_until(RB_RPP_CONTINUOUS, ((const ending *)argument)->deadline_ns);
     return Qnil;
 }
 
@@ -146,7 +146,7 @@ static void session_stop(session *s, uint64_t timeout_ns)
     rpp_status status = RPP_TIMEOUT;
     int thrown = 0;
     if (is_attached(s)) rpp_pipeline_set_last(s->pipeline);
-    if (is_attached(s)) rb_protect(settle_protected, (VALUE)&e, &thrown);
+    if (is_attached(s)) rb_protect(flush_protected, (VALUE)&e, &thrown);
     if (is_attached(s)) rb_rpp_sampler_detach(RB_RPP_CONTINUOUS);
     if (!thrown) thrown = rb_rpp_wait_until(end_threads, &e, e.deadline_ns + AFTER_DEADLINE_NS, &status);
     if (thrown && status != RPP_OK) {
@@ -179,28 +179,28 @@ static void stop_current(uint64_t timeout_ns)
  * leaves the parent's client alone in any case. */
 static void before_fork(void)
 {
-    holds_gate = rpp_mutex_lock_within(&gate, GATE_PATIENCE_NS);
+    holds_fork_lock = rpp_mutex_lock_within(&fork_lock, FORK_LOCK_WAIT_NS);
 }
 
 static void after_fork_in_parent(void)
 {
-    if (holds_gate) pthread_mutex_unlock(&gate);
+    if (holds_fork_lock) pthread_mutex_unlock(&fork_lock);
 }
 
 /* The parent's chain stays as it is in the child's memory: its locks and tables may be half-way, and it has no
  * threads. */
-static void forget_after_fork(void)
+static void discard_after_fork(void)
 {
     session *parents = current;
-    pthread_mutex_init(&gate, NULL);
+    pthread_mutex_init(&fork_lock, NULL);
     current = NULL;
     rb_rpp_outcomes_follow(NULL);
-    rpp_exporter_forget_after_fork();
+    rpp_exporter_discard_after_fork();
     if (parents) {
         settings_for_child = parents->settings;
-        rpp_uploader_forget_after_fork(parents->uploader);
-        parents->http->forget_after_fork(parents->http);
-        rpp_pipeline_forget_after_fork(parents->pipeline);
+        rpp_uploader_discard_after_fork(parents->uploader);
+        parents->http->discard_after_fork(parents->http);
+        rpp_pipeline_discard_after_fork(parents->pipeline);
     }
     if (settings_for_child) rpp_stats_add(RPP_STAT_forks, 1);
 }
@@ -216,7 +216,7 @@ static VALUE restart_in_child(VALUE unused)
         if (thrown) rb_jump_tag(thrown);
         return Qnil;
     }
-    starting s = {.session = rb_rpp_chain_new(settings, &gate), .status = RPP_NO_MEMORY};
+    starting s = {.session = rb_rpp_chain_new(settings, &fork_lock), .status = RPP_NO_MEMORY};
     if (s.session && !thrown) rb_protect(start_protected, (VALUE)&s, &thrown);
     if (s.status == RPP_OK && !thrown) {
         current = s.session;
@@ -240,7 +240,7 @@ static VALUE end_at_exit(VALUE unused)
 const rb_rpp_participant rb_rpp_session_life = {
     .before_fork = before_fork,
     .after_fork_in_parent = after_fork_in_parent,
-    .forget_after_fork = forget_after_fork,
+    .discard_after_fork = discard_after_fork,
     .restart_in_child = restart_in_child,
     .end_at_exit = end_at_exit,
 };
@@ -277,9 +277,9 @@ static VALUE make_way_for(VALUE settings)
 }
 
 /* Takes ownership of the settings. Also after an exception, a session either runs or has ended. */
-static void start_current(rpp_settings *settings, VALUE mistakes)
+static void start_current(rpp_settings *settings, VALUE errors)
 {
-    starting s = {.session = rb_rpp_chain_new(settings, &gate)};
+    starting s = {.session = rb_rpp_chain_new(settings, &fork_lock)};
     if (!s.session) rb_memerror();
     int thrown = 0;
     rb_protect(start_protected, (VALUE)&s, &thrown);
@@ -290,17 +290,17 @@ static void start_current(rpp_settings *settings, VALUE mistakes)
     }
     session_stop(s.session, thrown ? 0 : RPP_NS_PER_S);
     if (thrown) rb_jump_tag(thrown);
-    rb_ary_push(mistakes, rb_utf8_str_new_cstr("the system gave no thread"));
+    rb_ary_push(errors, rb_utf8_str_new_cstr("the system gave no thread"));
 }
 
-static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logger, VALUE known_mistakes)
+static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logger, VALUE known_errors)
 {
-    VALUE mistakes = rb_ary_dup(known_mistakes), description = description_of_ruby();
+    VALUE errors = rb_ary_dup(known_errors), description = description_of_ruby();
     Check_Type(options, T_HASH);
     Check_Type(texts, T_HASH);
     prepare_process_once();
-    rpp_settings *settings = rb_rpp_settings_from(texts, options, mistakes);
-    if (!settings) return mistakes;
+    rpp_settings *settings = rb_rpp_settings_from(texts, options, errors);
+    if (!settings) return errors;
     settings->ruby_description = rpp_strdup(StringValueCStr(description));
     int thrown = 0;
     rb_protect(make_way_for, (VALUE)settings, &thrown);
@@ -312,12 +312,12 @@ static VALUE native_configure(VALUE self, VALUE options, VALUE texts, VALUE logg
     settings_for_child = NULL;
     rb_rpp_log_to(logger);
     if (settings->enabled) {
-        start_current(settings, mistakes);
+        start_current(settings, errors);
     } else {
         rpp_settings_free(settings);
         rb_rpp_control_leave();
     }
-    return mistakes;
+    return errors;
 }
 
 static uint64_t timeout_ns_of(VALUE seconds, uint64_t otherwise)
@@ -343,18 +343,18 @@ typedef struct flush {
     rpp_flush of_uploader;
 } flush;
 
-static rpp_status wait_delivered(void *context, rpp_patience *patience)
+static rpp_status wait_delivered(void *context, rpp_cancellation *cancellation)
 {
     flush *f = context;
-    rpp_status status = rpp_pipeline_wait_delivered(f->session->pipeline, f->window, patience);
-    return status == RPP_OK ? rpp_uploader_flush(f->session->uploader, &f->of_uploader, patience) : status;
+    rpp_status status = rpp_pipeline_wait_delivered(f->session->pipeline, f->window, cancellation);
+    return status == RPP_OK ? rpp_uploader_flush(f->session->uploader, &f->of_uploader, cancellation) : status;
 }
 
 static VALUE flush_window(VALUE argument)
 {
     flush *f = (flush *)argument;
     f->of_uploader = rpp_uploader_begin_flush(f->session->uploader);
-    if (!rb_rpp_settle_until(RB_RPP_CONTINUOUS, f->deadline_ns)) return Qfalse;
+    if (!rb_rpp_flush_until(RB_RPP_CONTINUOUS, f->deadline_ns)) return Qfalse;
     if (f->session != current) return Qtrue; /* the thread that stopped it has sent the rest */
     f->window = rpp_pipeline_window(f->session->pipeline);
     rpp_status status;

@@ -11,7 +11,7 @@
 
 typedef struct reader {
     rpp_settings *settings;
-    rpp_mistakes *mistakes;
+    rpp_errors *errors;
     const char *option; /* being read */
     VALUE texts, options;
 } reader;
@@ -55,7 +55,7 @@ static void reject(reader *r, VALUE value)
         snprintf(got, sizeof got, "%s %s", strchr("AEIOU", rb_obj_classname(value)[0]) ? "an" : "a",
                  rb_obj_classname(value));
     }
-    check(rpp_settings_reject(r->option, got, r->mistakes));
+    check(rpp_settings_reject(r->option, got, r->errors));
 }
 
 static void put(reader *r, VALUE key, VALUE value)
@@ -76,7 +76,7 @@ static void put(reader *r, VALUE key, VALUE value)
     }
     check(rpp_settings_put(r->settings, r->option, RSTRING_PTR(key_text), (size_t)RSTRING_LEN(key_text),
                            NIL_P(value_text) ? NULL : RSTRING_PTR(value_text),
-                           NIL_P(value_text) ? 0 : (size_t)RSTRING_LEN(value_text), r->mistakes));
+                           NIL_P(value_text) ? 0 : (size_t)RSTRING_LEN(value_text), r->errors));
     RB_GC_GUARD(key_text);
     RB_GC_GUARD(value_text);
 }
@@ -97,7 +97,7 @@ static bool read_pairs_in_text(reader *r, VALUE value)
 {
     VALUE text = as_string(value);
     if (!is_text(value) || memchr(RSTRING_PTR(text), '\0', (size_t)RSTRING_LEN(text))) return false;
-    check(rpp_settings_set_text(r->settings, r->option, StringValueCStr(text), NULL, r->mistakes));
+    check(rpp_settings_set_text(r->settings, r->option, StringValueCStr(text), NULL, r->errors));
     return true;
 }
 
@@ -108,7 +108,7 @@ static void read_pairs(reader *r, VALUE value)
         reject(r, value);
         return;
     }
-    check(rpp_settings_clear(r->settings, r->option, r->mistakes));
+    check(rpp_settings_clear(r->settings, r->option, r->errors));
     rb_hash_foreach(value, put_pair, (VALUE)r);
 }
 
@@ -119,18 +119,17 @@ static void read_list(reader *r, VALUE value)
         reject(r, value);
         return;
     }
-    check(rpp_settings_clear(r->settings, r->option, r->mistakes));
+    check(rpp_settings_clear(r->settings, r->option, r->errors));
     for (long i = 0; i < RARRAY_LEN(items); i++) put(r, RARRAY_AREF(items, i), Qnil);
 }
 
 static void read_text(reader *r, VALUE value)
 {
     if (NIL_P(value)) {
-        check(rpp_settings_set_string(r->settings, r->option, NULL, 0, r->mistakes));
+        check(rpp_settings_set_string(r->settings, r->option, NULL, 0, r->errors));
     } else if (is_text(value)) {
         VALUE text = as_string(value);
-        check(
-            rpp_settings_set_string(r->settings, r->option, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), r->mistakes));
+        check(rpp_settings_set_string(r->settings, r->option, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), r->errors));
         RB_GC_GUARD(text);
     } else {
         reject(r, value);
@@ -160,16 +159,16 @@ static void read_value(reader *r, rpp_option_type type, VALUE value)
     case RPP_OPTION_MODE: read_list(r, value); return;
     case RPP_OPTION_BOOLEAN:
         if (value != Qtrue && value != Qfalse) break;
-        check(rpp_settings_set_boolean(r->settings, r->option, value == Qtrue, r->mistakes));
+        check(rpp_settings_set_boolean(r->settings, r->option, value == Qtrue, r->errors));
         return;
     case RPP_OPTION_INTEGER:
         if (!integer) break;
-        check(rpp_settings_set_integer(r->settings, r->option, FIX2LONG(value), r->mistakes));
+        check(rpp_settings_set_integer(r->settings, r->option, FIX2LONG(value), r->errors));
         return;
     case RPP_OPTION_SECONDS:
     case RPP_OPTION_SHARE:
         if (!real) break;
-        check(rpp_settings_set_real(r->settings, r->option, NUM2DBL(value), r->mistakes));
+        check(rpp_settings_set_real(r->settings, r->option, NUM2DBL(value), r->errors));
         return;
     }
     reject(r, value);
@@ -184,7 +183,7 @@ static int read_option(VALUE key, VALUE value, VALUE argument)
     if (rpp_option_type_of(r->option, &type) == RPP_OK) {
         read_value(r, type, value);
     } else {
-        check(rpp_settings_reject(r->option, "", r->mistakes));
+        check(rpp_settings_reject(r->option, "", r->errors));
     }
     RB_GC_GUARD(name);
     return ST_CONTINUE;
@@ -195,7 +194,7 @@ static int read_environment(VALUE key, VALUE pair, VALUE argument)
     reader *r = (reader *)argument;
     VALUE name = as_string(key), text = rb_ary_entry(pair, 0), source = rb_ary_entry(pair, 1);
     check(rpp_settings_set_text(r->settings, StringValueCStr(name), StringValueCStr(text), StringValueCStr(source),
-                                r->mistakes));
+                                r->errors));
     return ST_CONTINUE;
 }
 
@@ -204,24 +203,24 @@ static VALUE read_all(VALUE argument)
     reader *r = (reader *)argument;
     rb_hash_foreach(r->texts, read_environment, argument);
     rb_hash_foreach(r->options, read_option, argument);
-    check(rpp_settings_check(r->settings, r->mistakes));
+    check(rpp_settings_check(r->settings, r->errors));
     const char *why_not = r->settings->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_heap_why_not() : NULL;
-    if (why_not) check(rpp_mistakes_add(r->mistakes, "%s", why_not));
+    if (why_not) check(rpp_errors_add(r->errors, "%s", why_not));
     return Qnil;
 }
 
-rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE mistakes)
+rpp_settings *rb_rpp_settings_from(VALUE texts, VALUE options, VALUE errors)
 {
-    rpp_mistakes found = {0};
-    reader r = {.settings = rpp_settings_new(), .mistakes = &found, .texts = texts, .options = options};
+    rpp_errors found = {0};
+    reader r = {.settings = rpp_settings_new(), .errors = &found, .texts = texts, .options = options};
     if (!r.settings) rb_memerror();
     int failed = 0;
     rb_protect(read_all, (VALUE)&r, &failed);
     for (size_t i = found.count; i > 0 && !failed; i--) {
-        rb_ary_unshift(mistakes, rb_utf8_str_new_cstr(found.lines[i - 1]));
+        rb_ary_unshift(errors, rb_utf8_str_new_cstr(found.lines[i - 1]));
     }
-    bool wrong = RARRAY_LEN(mistakes) > 0;
-    rpp_mistakes_destroy(&found);
+    bool wrong = RARRAY_LEN(errors) > 0;
+    rpp_errors_destroy(&found);
     if (failed || wrong) {
         rpp_settings_free(r.settings);
         if (failed) rb_jump_tag(failed);

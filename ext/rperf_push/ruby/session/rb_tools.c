@@ -1,6 +1,6 @@
-/* rb_tools.c - delivery for the command line: one profile, one try, with or without a session.
+/* rb_tools.c - result for the command line: one profile, one try, with or without a session.
  *
- * It uses the parts of a session without its threads. It holds no gate, because a forked child uses none of it.
+ * It uses the parts of a session without its threads. It holds no fork_lock, because a forked child uses none of it.
  */
 #include "session/rb_tools.h"
 
@@ -16,7 +16,7 @@
 
 /* The settings of one call from Ruby, and the objects made from them. */
 typedef struct tool {
-    VALUE options, texts, mistakes, bytes;
+    VALUE options, texts, errors, bytes;
     rpp_value_group group;
     uint64_t time_ns, duration_ns, samples;
     rpp_settings *settings;
@@ -26,7 +26,7 @@ typedef struct tool {
     rpp_frame_names *names;
     rpp_payload_queue *queue;
     rpp_exporter *exporter;
-    rpp_delivery delivery;
+    rpp_upload_result result;
     rpp_status status;
 } tool;
 
@@ -43,12 +43,12 @@ static VALUE free_tool(VALUE argument)
     return Qnil;
 }
 
-/* False if the settings are wrong: t->mistakes has the reasons. */
+/* False if the settings are wrong: t->errors has the reasons. */
 static bool open_backend(tool *t)
 {
     Check_Type(t->options, T_HASH);
     Check_Type(t->texts, T_HASH);
-    t->settings = rb_rpp_settings_from(t->texts, t->options, t->mistakes);
+    t->settings = rb_rpp_settings_from(t->texts, t->options, t->errors);
     if (!t->settings) return false;
     if (rpp_curl_global_init() != RPP_OK) rb_raise(rb_eRuntimeError, "libcurl could not be initialized");
     t->http = rpp_curl_client_new(t->settings, NULL);
@@ -74,14 +74,14 @@ static rpp_profile *tiny_profile(tool *t, const char *name)
     rpp_sample sample = {
         .cpu_ns = RPP_NS_PER_MS, .wall_ns = RPP_NS_PER_MS, .thread_seq = 1, .depth = 1, .state = RPP_STATE_RUNNING};
     t->status = rpp_profile_add(profile, &sample, &location);
-    rpp_profile_seal(profile, rpp_realtime_ns() - RPP_NS_PER_S, RPP_NS_PER_S);
+    rpp_profile_close(profile, rpp_realtime_ns() - RPP_NS_PER_S, RPP_NS_PER_S);
     return profile;
 }
 
 static VALUE make_tiny_profile(VALUE argument)
 {
     tool *t = (tool *)argument;
-    if (!open_backend(t)) return t->mistakes;
+    if (!open_backend(t)) return t->errors;
     t->queue = rpp_payload_queue_new(1, SIZE_MAX);
     rpp_profile *profile = tiny_profile(t, "rperf-push check");
     if (t->queue) {
@@ -98,10 +98,10 @@ static VALUE make_tiny_profile(VALUE argument)
     return rb_str_new((const char *)t->payload->bytes, (long)t->payload->length);
 }
 
-/* The bytes of a gzip-compressed pprof as a session with these settings would send it, or the Array of mistakes. */
+/* The bytes of a gzip-compressed pprof as a session with these settings would send it, or the Array of errors. */
 static VALUE native_tiny_profile(VALUE self, VALUE options, VALUE texts)
 {
-    tool t = {.options = options, .texts = texts, .mistakes = rb_ary_new()};
+    tool t = {.options = options, .texts = texts, .errors = rb_ary_new()};
     return rb_ensure(make_tiny_profile, (VALUE)&t, free_tool, (VALUE)&t);
 }
 
@@ -111,7 +111,7 @@ static void *try_once(void *argument)
 {
     tool *t = argument;
     uint64_t deadline_ns = rpp_monotonic_ns() + t->settings->upload_timeout_ns;
-    t->status = t->backend->deliver(t->backend, t->payload, deadline_ns, &t->delivery);
+    t->status = t->backend->deliver(t->backend, t->payload, deadline_ns, &t->result);
     return NULL;
 }
 
@@ -141,7 +141,7 @@ static const char *verdict_name(const tool *t)
 {
     rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = RPP_NS_PER_S};
     uint64_t random = 1, due_ns;
-    switch (rpp_backoff_decide(&policy, &t->delivery.attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 0, &random,
+    switch (rpp_backoff_decide(&policy, &t->result.attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 0, &random,
                                &due_ns)) {
     case RPP_VERDICT_DELIVERED: return "delivered";
     case RPP_VERDICT_RETRY: return "retry";
@@ -153,15 +153,15 @@ static const char *verdict_name(const tool *t)
 
 static VALUE describe(const tool *t, const char *verdict, uint64_t took_ns)
 {
-    const rpp_attempt *attempt = &t->delivery.attempt;
+    const rpp_attempt *attempt = &t->result.attempt;
     bool answered = attempt->end == RPP_END_ANSWERED;
     VALUE hash = rb_hash_new();
     rb_rpp_put(hash, "verdict", ID2SYM(rb_intern(verdict)));
     rb_rpp_put(hash, "http_status", answered ? INT2FIX(attempt->http_status) : Qnil);
-    rb_rpp_put(hash, "failure", t->delivery.failure ? ID2SYM(rb_intern(rpp_failure_name(t->delivery.failure))) : Qnil);
-    rb_rpp_put(hash, "message", rb_utf8_str_new_cstr(t->delivery.message));
+    rb_rpp_put(hash, "failure", t->result.failure ? ID2SYM(rb_intern(rpp_failure_name(t->result.failure))) : Qnil);
+    rb_rpp_put(hash, "message", rb_utf8_str_new_cstr(t->result.message));
     rb_rpp_put(hash, "retry_after", attempt->retry_after_ns ? DBL2NUM((double)attempt->retry_after_ns / 1e9) : Qnil);
-    rb_rpp_put(hash, "timed_out", t->delivery.timed_out ? Qtrue : Qfalse);
+    rb_rpp_put(hash, "timed_out", t->result.timed_out ? Qtrue : Qfalse);
     rb_rpp_put(hash, "seconds", DBL2NUM((double)took_ns / 1e9));
     rb_rpp_put(hash, "backend", rb_utf8_str_new_cstr(t->backend->name));
     rb_rpp_put(hash, "target", rb_rpp_settings_target(t->settings));
@@ -175,7 +175,7 @@ static bool is_too_old(tool *t)
 {
     uint64_t now = rpp_realtime_ns(), max_ns = t->backend->limits.max_age_ns;
     if (!max_ns || t->time_ns + max_ns >= now) return false;
-    snprintf(t->delivery.message, sizeof t->delivery.message,
+    snprintf(t->result.message, sizeof t->result.message,
              "the profile is %.1f hours old, the backend takes it for %.0f minutes",
              (double)(now - t->time_ns) / 3600e9, (double)max_ns / 60e9);
     return true;
@@ -184,7 +184,7 @@ static bool is_too_old(tool *t)
 static VALUE deliver_once(VALUE argument)
 {
     tool *t = (tool *)argument;
-    if (!open_backend(t)) return t->mistakes;
+    if (!open_backend(t)) return t->errors;
     if (is_too_old(t)) return describe(t, "too_old", 0);
     t->payload = copy_payload(t);
     if (!t->payload) rb_memerror();
@@ -203,7 +203,7 @@ static rpp_value_group group_numbered(VALUE number)
     return (rpp_value_group)group;
 }
 
-/* One try, without a session. Returns a Hash with the result, or the Array of mistakes in the settings:
+/* One try, without a session. Returns a Hash with the result, or the Array of errors in the settings:
  *   verdict      :delivered; :retry (worth another try), :unconfirmed (may have been stored), :rejected; :too_old (not
  *                tried)
  *   http_status  or nil       message  or ""       failure  its code (core/http/http_failure.h) or nil
@@ -216,7 +216,7 @@ static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes,
     StringValue(bytes);
     tool t = {.options = options,
               .texts = texts,
-              .mistakes = rb_ary_new(),
+              .errors = rb_ary_new(),
               .bytes = bytes,
               .group = group_numbered(group),
               .time_ns = NUM2ULL(time_ns),
@@ -230,14 +230,14 @@ static VALUE native_deliver(VALUE self, VALUE options, VALUE texts, VALUE bytes,
 static VALUE ask_for_group(VALUE argument)
 {
     tool *t = (tool *)argument;
-    if (!open_backend(t)) return t->mistakes;
+    if (!open_backend(t)) return t->errors;
     return t->backend->limits.one_group ? Qtrue : Qfalse;
 }
 
-/* Whether a profile may have values of one group only (core/base/value_types.h), or the Array of mistakes. */
+/* Whether a profile may have values of one group only (core/base/value_types.h), or the Array of errors. */
 static VALUE native_one_group_p(VALUE self, VALUE options, VALUE texts)
 {
-    tool t = {.options = options, .texts = texts, .mistakes = rb_ary_new()};
+    tool t = {.options = options, .texts = texts, .errors = rb_ary_new()};
     return rb_ensure(ask_for_group, (VALUE)&t, free_tool, (VALUE)&t);
 }
 

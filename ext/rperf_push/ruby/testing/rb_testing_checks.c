@@ -14,8 +14,8 @@
 #include "testing/rb_sweep.h"
 #include "testing/rb_testing.h"
 #include "testing/rb_testing_ticks.h"
-#include "threads/rb_outlets.h"
 #include "threads/rb_overhead.h"
+#include "threads/rb_subscribers.h"
 
 /* --- guards --- */
 
@@ -60,12 +60,12 @@ static VALUE capture_often(VALUE self, VALUE wanted)
 {
     unsigned count = NUM2UINT(wanted);
     rb_rpp_thread *t = rb_rpp_thread_of(rb_thread_current());
-    if (!t || !count || !rb_rpp_outlet_is_on(RB_RPP_ON_DEMAND)) rb_raise(rb_eArgError, "nothing to capture for");
+    if (!t || !count || !rb_rpp_subscriber_is_on(RB_RPP_ON_DEMAND)) rb_raise(rb_eArgError, "nothing to capture for");
     uint64_t began = rpp_monotonic_ns();
     for (unsigned i = 0; i < count; i++) {
         uint64_t now = rb_rpp_overhead_begin();
         bool was_busy = rb_rpp_section_begin(t);
-        rb_rpp_capture_if(t, rpp_ledger_drawn(&t->ledger, rb_rpp_period_ns(), now));
+        rb_rpp_capture_if(t, rpp_ledger_sampled(&t->ledger, rb_rpp_period_ns(), now));
         rb_rpp_section_end(t, was_busy);
         rb_rpp_overhead_end(now, RB_RPP_CAPTURE_MAX_NS);
     }

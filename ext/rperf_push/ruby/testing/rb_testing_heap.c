@@ -5,29 +5,29 @@
 
 #include "vm/rb_probes.h"
 
-#define KNOWN (1u << 21) /* births that are older are not checked */
+#define KNOWN (1u << 21) /* allocations that are older are not checked */
 
 static struct {
-    uint64_t birth;
+    uint64_t allocation;
     int type;
 } known[KNOWN];
 
-static void watch(VALUE object, uint64_t birth)
+static void watch(VALUE object, uint64_t allocation)
 {
-    known[birth % KNOWN].birth = birth;
-    known[birth % KNOWN].type = RB_BUILTIN_TYPE(object);
+    known[allocation % KNOWN].allocation = allocation;
+    known[allocation % KNOWN].type = RB_BUILTIN_TYPE(object);
 }
 
-/* At each address is an object, of its type at birth. With `fate`: and it does not die. */
+/* At each address is an object, of its type at allocation. With `fate`: and it does not die. */
 static void check(const rpp_watched *table, rpp_fate (*fate)(uintptr_t address))
 {
     for (size_t i = 0; i < rpp_watched_count(table); i++) {
-        uint64_t birth;
-        uintptr_t address = rpp_watched_address(table, i, &birth);
+        uint64_t allocation;
+        uintptr_t address = rpp_watched_address(table, i, &allocation);
         if (fate && fate(address) == RPP_FATE_DIES) rb_rpp_testing_abort("an object that dies is still watched\n");
-        if (known[birth % KNOWN].birth != birth) continue;
+        if (known[allocation % KNOWN].allocation != allocation) continue;
         int type = RB_BUILTIN_TYPE((VALUE)address);
-        if (type != known[birth % KNOWN].type) rb_rpp_testing_abort("a watched object is another one now\n");
+        if (type != known[allocation % KNOWN].type) rb_rpp_testing_abort("a watched object is another one now\n");
     }
 }
 

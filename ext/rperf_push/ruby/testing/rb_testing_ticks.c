@@ -19,27 +19,27 @@ static struct {
 static struct {
     const struct rb_rpp_thread *who;
     uint64_t since_ns;
-} owed;
+} pending;
 
 static bool taking;
 static uint64_t taking_since_ns;
 
 /* Of several ticks that a thread owes at a time, the first counts. */
-static void tick_owed(const struct rb_rpp_thread *t)
+static void tick_pending(const struct rb_rpp_thread *t)
 {
-    if (owed.who == t) return;
-    owed.who = t;
-    owed.since_ns = rpp_monotonic_ns();
+    if (pending.who == t) return;
+    pending.who = t;
+    pending.since_ns = rpp_monotonic_ns();
 }
 
-static void owed_tick_begins(const struct rb_rpp_thread *t)
+static void pending_tick_begins(const struct rb_rpp_thread *t)
 {
     taking = true;
-    taking_since_ns = owed.who == t ? owed.since_ns : 0;
-    if (owed.who == t) owed.who = NULL;
+    taking_since_ns = pending.who == t ? pending.since_ns : 0;
+    if (pending.who == t) pending.who = NULL;
 }
 
-static void owed_tick_ends(void)
+static void pending_tick_ends(void)
 {
     taking = false;
 }
@@ -84,9 +84,9 @@ static VALUE ticks_by_method(VALUE self)
 
 void rb_rpp_testing_ticks_init(VALUE native)
 {
-    rb_rpp_probed.tick_owed = tick_owed;
-    rb_rpp_probed.owed_tick_begins = owed_tick_begins;
-    rb_rpp_probed.owed_tick_ends = owed_tick_ends;
+    rb_rpp_probed.tick_pending = tick_pending;
+    rb_rpp_probed.pending_tick_begins = pending_tick_begins;
+    rb_rpp_probed.pending_tick_ends = pending_tick_ends;
     rb_rpp_probed.tick_captured = tick_captured;
     rb_define_singleton_method(native, "ticks_by_method", ticks_by_method, 0);
 }

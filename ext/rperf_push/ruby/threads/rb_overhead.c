@@ -3,7 +3,7 @@
 
 unsigned rb_rpp_overheads;
 
-void rb_rpp_overhead_forget_after_fork(void)
+void rb_rpp_overhead_discard_after_fork(void)
 {
     rb_rpp_overheads = 0;
 }

@@ -30,6 +30,6 @@ static inline void rb_rpp_overhead_end(uint64_t began_ns, uint64_t max_ns)
 }
 
 /* In a forked child: no pair is open. */
-void rb_rpp_overhead_forget_after_fork(void);
+void rb_rpp_overhead_discard_after_fork(void);
 
 #endif

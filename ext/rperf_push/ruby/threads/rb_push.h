@@ -1,4 +1,4 @@
-/* rb_push.h - moves what a ledger holds into the buffers of all outlets that are on (rb_outlets.h).
+/* rb_push.h - moves what a ledger holds into the buffers of all subscribers that are on (rb_subscribers.h).
  *
  * Threads    the thread that holds the GVL, also in handlers and hooks; nothing here allocates. In a section of the
  *            thread.
@@ -18,22 +18,22 @@
  * the ledger. */
 bool rb_rpp_push_due(rb_rpp_thread *t, const rpp_location *stack, uint32_t depth);
 /* Pushes the sum of each state, without a stack. False: as above. */
-bool rb_rpp_push_sums(rb_rpp_thread *t);
+bool rb_rpp_push_totals(rb_rpp_thread *t);
 /* Pushes a sample of a value that the program counts, with the thread's window. `sample` needs its labels (borrowed),
  * id, number, depth and thread. Where there is no room, the next sample of the same value weighs for this one, too. */
 void rb_rpp_push_custom(const rb_rpp_thread *t, const rpp_sample *sample, const rpp_location *stack);
 /* What no such sample has followed goes into the window that ends, without its stack. False: no room. */
-bool rb_rpp_push_carried(rb_rpp_outlet outlet, uint32_t window);
-/* A session begins at this outlet, or a forked child has none. */
-void rb_rpp_forget_carried(rb_rpp_outlet outlet);
-/* Pushes a sample that no ledger holds to one outlet; it keeps its own reference to the labels. */
-rpp_status rb_rpp_push_counted(rb_rpp_outlet outlet, uint32_t window, const rpp_sample *sample,
+bool rb_rpp_push_carried(rb_rpp_subscriber subscriber, uint32_t window);
+/* A session begins at this subscriber, or a forked child has none. */
+void rb_rpp_discard_carried(rb_rpp_subscriber subscriber);
+/* Pushes a sample that no ledger holds to one subscriber; it keeps its own reference to the labels. */
+rpp_status rb_rpp_push_counted(rb_rpp_subscriber subscriber, uint32_t window, const rpp_sample *sample,
                                const rpp_location *stack);
 /* The thread goes to sleep, possibly for several windows: pushes its sums now, if they are large. Its ledger must be of
  * the current window. */
-static inline void rb_rpp_tell_sums(rb_rpp_thread *t)
+static inline void rb_rpp_push_large_totals(rb_rpp_thread *t)
 {
-    if (rpp_ledger_sums_are_large(&t->ledger)) (void)rb_rpp_push_sums(t); /* no room: with the window's end */
+    if (rpp_ledger_total_is_large(&t->ledger)) (void)rb_rpp_push_totals(t); /* no room: with the window's end */
 }
 
 #endif

@@ -52,35 +52,35 @@ bool rb_rpp_in_main_ractor(void)
     return rb_ractor_local_storage_ptr(mark_of_main_ractor) != NULL;
 }
 
-/* --- what a thread carries: nothing, its birth, or its record --- */
+/* --- what a thread carries: nothing, its start, or its record --- */
 
-/* A birth is no address, as it is odd: microseconds, of which the lowest bits are enough for a difference. */
-#define IS_BIRTH    RB_RPP_THREAD_IS_BIRTH
+/* A start time is no address, as it is odd: microseconds, of which the lowest bits are enough for a difference. */
+#define IS_START    RB_RPP_THREAD_IS_START
 #define HAS_RUN     ((uintptr_t)2)
-#define BIRTH_SHIFT 2
+#define START_SHIFT 2
 
 static uintptr_t carried_by(VALUE thread)
 {
     return (uintptr_t)rb_internal_thread_specific_get(thread, rb_rpp_threads_key);
 }
 
-void rb_rpp_thread_set_birth(VALUE thread, uint64_t now)
+void rb_rpp_thread_set_start(VALUE thread, uint64_t now)
 {
-    uintptr_t birth = (uintptr_t)(now / RPP_NS_PER_US) << BIRTH_SHIFT | IS_BIRTH;
-    rb_internal_thread_specific_set(thread, rb_rpp_threads_key, (void *)birth);
+    uintptr_t start = (uintptr_t)(now / RPP_NS_PER_US) << START_SHIFT | IS_START;
+    rb_internal_thread_specific_set(thread, rb_rpp_threads_key, (void *)start);
 }
 
-uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now)
+uint64_t rb_rpp_thread_start_ns(VALUE thread, uint64_t now)
 {
     uintptr_t carried = carried_by(thread);
-    if (!(carried & IS_BIRTH)) return 0;
-    uintptr_t age_us = ((uintptr_t)(now / RPP_NS_PER_US) - (carried >> BIRTH_SHIFT)) & UINTPTR_MAX >> BIRTH_SHIFT;
+    if (!(carried & IS_START)) return 0;
+    uintptr_t age_us = ((uintptr_t)(now / RPP_NS_PER_US) - (carried >> START_SHIFT)) & UINTPTR_MAX >> START_SHIFT;
     return now - age_us * RPP_NS_PER_US;
 }
 
 bool rb_rpp_thread_is_unmet(VALUE thread)
 {
-    return (carried_by(thread) & (IS_BIRTH | HAS_RUN)) == IS_BIRTH;
+    return (carried_by(thread) & (IS_START | HAS_RUN)) == IS_START;
 }
 
 bool rb_rpp_thread_is_first_run(VALUE thread)
@@ -166,12 +166,12 @@ static void drop_inherited(void)
     count_living(living ? 1 : 0);
 }
 
-void rb_rpp_threads_forget_after_fork(void)
+void rb_rpp_threads_discard_after_fork(void)
 {
     inherited = true;
     survivor = ruby_native_thread_p() ? rb_rpp_thread_of(rb_thread_current()) : NULL;
     if (!survivor) return;
-    rpp_ledger_forget(&survivor->ledger, rpp_random_seed(), rpp_monotonic_ns());
+    rpp_ledger_discard(&survivor->ledger, rpp_random_seed(), rpp_monotonic_ns());
     survivor->has_timer = survivor->ticking = survivor->waits = false; /* timers are not inherited, */
     adopt_self(survivor, rpp_thread_cpu_ns());                         /* and the thread has a new id */
 }
@@ -203,7 +203,7 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns)
     return t;
 }
 
-void rb_rpp_thread_forget(rb_rpp_thread *t)
+void rb_rpp_thread_discard(rb_rpp_thread *t)
 {
     rb_internal_thread_specific_set(t->thread, rb_rpp_threads_key, NULL);
     atomic_store(&t->ended, true);
@@ -211,13 +211,13 @@ void rb_rpp_thread_forget(rb_rpp_thread *t)
     remove_from_living(t);
 }
 
-/* A thread's first clock shows the CPU time since its birth. If a thread returns to the same native thread, and no
+/* A thread's first clock shows the CPU time since its start. If a thread returns to the same native thread, and no
  * other thread used it in between, the CPU time since then was used off the GVL. */
-void rb_rpp_thread_look_for_clock(rb_rpp_thread *t)
+void rb_rpp_thread_search_clock(rb_rpp_thread *t)
 {
     pid_t before = t->tid;
     bool same = !rb_rpp_threads_share || last_here == t;
-    adopt_self(t, t->ledger.clocks.cpu_mark_ns);
+    adopt_self(t, t->ledger.clocks.cpu_known_ns);
     if (!rb_rpp_threads_share) return;
     if (!same || t->tid != before) rpp_ledger_clocked(&t->ledger, rb_rpp_thread_cpu_ns(t));
     last_here = t;
@@ -227,7 +227,7 @@ void rb_rpp_thread_leave_clock(rb_rpp_thread *t)
 {
     rpp_ledger_unclocked(&t->ledger);
     last_here = t;
-    left_here_ns = t->ledger.clocks.cpu_mark_ns;
+    left_here_ns = t->ledger.clocks.cpu_known_ns;
 }
 
 uint64_t rb_rpp_thread_find_unseen_run(rb_rpp_thread *t)

@@ -21,27 +21,27 @@
 #include "core/calls/call_states.h"
 #include "core/sampling/thread_ledger.h"
 
-/* The places for sessions (rb_outlets.h). A session receives samples through its outlet. */
-typedef enum rb_rpp_outlet {
+/* The places for sessions (rb_subscribers.h). A session receives samples through its subscriber. */
+typedef enum rb_rpp_subscriber {
     RB_RPP_CONTINUOUS,
     RB_RPP_ON_DEMAND,                  /* RperfPush.start */
     RB_RPP_RECORDED,                   /* `rperf-push record` */
     RB_RPP_SIDE,                       /* the first of four for SideSession in Ruby, which looks in from within */
     RB_RPP_ATTACHED = RB_RPP_SIDE + 4, /* the first of four for peers of the control socket */
-    RB_RPP_OUTLETS = RB_RPP_ATTACHED + 4
-} rb_rpp_outlet;
+    RB_RPP_SUBSCRIBERS = RB_RPP_ATTACHED + 4
+} rb_rpp_subscriber;
 
 typedef struct rb_rpp_thread {
     struct rb_rpp_thread *next, *previous; /* in the list of living threads; NULL: none */
     VALUE thread;                          /* may be used until `ended` */
     uint32_t seq;                          /* 1-based, in order of first sight */
-    uint32_t windows[RB_RPP_OUTLETS];      /* the windows its time belongs to */
-    uint32_t boundaries;                   /* the thread is settled up to this number of them (rb_rotation.h) */
+    uint32_t windows[RB_RPP_SUBSCRIBERS];  /* the windows its time belongs to */
+    uint32_t boundaries;                   /* the thread is flushed up to this number of them (rb_rotation.h) */
     bool in_ruby;
     bool interrupted; /* its signal handler captures, at any instruction */
     bool refused;     /* the VM or a table was not in a state for the last capture */
     _Atomic bool ended;
-    _Atomic uint64_t looked_at_ns; /* the last tick, or the birth */
+    _Atomic uint64_t looked_at_ns; /* the last tick, or the start */
     _Atomic uint64_t resumed_ns;   /* when it began to run */
     _Atomic uint64_t asked_turn;   /* how it asked for the GVL (rb_hooks.c) */
     clockid_t cpu_clock;           /* if the ledger has one */
@@ -53,7 +53,7 @@ typedef struct rb_rpp_thread {
     timer_t timer;
 #endif
     bool has_timer;
-    volatile bool in_job;  /* our job runs on this thread, and takes its owed tick at the end */
+    volatile bool in_job;  /* our job runs on this thread, and takes its pending tick at the end */
     volatile bool ticking; /* the timer is set, or waits (below) */
     volatile bool waits;   /* the timer is set, or created, when the thread runs again */
 } rb_rpp_thread;
@@ -73,16 +73,16 @@ void rb_rpp_threads_init(void);
  * thread. */
 bool rb_rpp_in_main_ractor(void);
 
-/* What a thread object carries: nothing, a record's address, or its birth, which is odd. Use it through the
+/* What a thread object carries: nothing, a record's address, or its start, which is odd. Use it through the
  * functions. */
 extern rb_internal_thread_specific_key_t rb_rpp_threads_key;
-#define RB_RPP_THREAD_IS_BIRTH ((uintptr_t)1)
+#define RB_RPP_THREAD_IS_START ((uintptr_t)1)
 
 /* Returns NULL if the thread has no record. Any context. */
 static inline rb_rpp_thread *rb_rpp_thread_of(VALUE thread)
 {
     void *carried = rb_internal_thread_specific_get(thread, rb_rpp_threads_key);
-    return (uintptr_t)carried & RB_RPP_THREAD_IS_BIRTH ? NULL : (rb_rpp_thread *)carried;
+    return (uintptr_t)carried & RB_RPP_THREAD_IS_START ? NULL : (rb_rpp_thread *)carried;
 }
 
 /* Creates a record and opens its ledger. Uses plain malloc. Returns NULL if out of memory. */
@@ -90,18 +90,18 @@ rb_rpp_thread *rb_rpp_thread_register(VALUE thread, uint64_t now_ns);
 /* Creates a record for each living thread of this Ractor that has none, and tells of it. In a method or job: it
  * allocates. */
 void rb_rpp_threads_register_all(uint64_t now_ns, void (*registered)(rb_rpp_thread *thread));
-/* Stores the time of birth in a thread that has no record yet. */
-void rb_rpp_thread_set_birth(VALUE thread, uint64_t now_ns);
-/* Returns 0 if the thread carries no time of birth. */
-uint64_t rb_rpp_thread_birth_ns(VALUE thread, uint64_t now_ns);
-/* True if the thread carries its birth and has not run. */
+/* Stores the start time in a thread that has no record yet. */
+void rb_rpp_thread_set_start(VALUE thread, uint64_t now_ns);
+/* Returns 0 if the thread carries no start time. */
+uint64_t rb_rpp_thread_start_ns(VALUE thread, uint64_t now_ns);
+/* True if the thread carries its start and has not run. */
 bool rb_rpp_thread_is_unmet(VALUE thread);
-/* True if the calling thread is about to run for the first time and still carries its birth. If THREAD_BEGIN does not
+/* True if the calling thread is about to run for the first time and still carries its start. If THREAD_BEGIN does not
  * follow, the thread belongs to another Ractor and is not profiled. */
 bool rb_rpp_thread_is_first_run(VALUE thread);
 /* On the thread, after its last Ruby code. The record is free from now on: it does not wait for a walk, which may never
  * come. */
-void rb_rpp_thread_forget(rb_rpp_thread *thread);
+void rb_rpp_thread_discard(rb_rpp_thread *thread);
 
 extern bool rb_rpp_threads_share; /* use it through the function */
 
@@ -111,11 +111,11 @@ static inline bool rb_rpp_threads_share_native_ones(void)
     return rb_rpp_threads_share;
 }
 
-void rb_rpp_thread_look_for_clock(rb_rpp_thread *thread);
+void rb_rpp_thread_search_clock(rb_rpp_thread *thread);
 /* Finds the CPU clock of the calling thread if it is unknown or has changed. */
 static inline void rb_rpp_thread_find_clock(rb_rpp_thread *thread)
 {
-    if (!thread->ledger.has_cpu_clock) rb_rpp_thread_look_for_clock(thread);
+    if (!thread->ledger.has_cpu_clock) rb_rpp_thread_search_clock(thread);
 }
 
 /* With shared native threads, call it before the calling thread lets others run. Read its clock first. */
@@ -143,6 +143,6 @@ rb_rpp_thread *rb_rpp_threads_first(void);
 rb_rpp_thread *rb_rpp_threads_next(rb_rpp_thread *thread);
 /* In a forked child, on the thread that forked, any context: only that thread remains. The next call that reads the
  * list updates it. */
-void rb_rpp_threads_forget_after_fork(void);
+void rb_rpp_threads_discard_after_fork(void);
 
 #endif

@@ -75,7 +75,7 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_signal;
 }
 
-static bool is_nobodys(const struct sigaction *action)
+static bool is_unassigned(const struct sigaction *action)
 {
     return action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN;
 }
@@ -84,7 +84,7 @@ static bool is_nobodys(const struct sigaction *action)
 static bool is_free(const timer_signal *candidate)
 {
     struct sigaction now;
-    return sigaction(candidate->number, NULL, &now) == 0 && (is_ours(&now) || is_nobodys(&now));
+    return sigaction(candidate->number, NULL, &now) == 0 && (is_ours(&now) || is_unassigned(&now));
 }
 
 static const timer_signal *first_free(void)
@@ -168,7 +168,7 @@ void rb_rpp_timers_stop(void)
 }
 
 /* Timers are not inherited. */
-void rb_rpp_timers_forget_after_fork(void)
+void rb_rpp_timers_discard_after_fork(void)
 {
     rb_rpp_timers_stop();
 }
@@ -282,7 +282,7 @@ bool rb_rpp_timers_start(rpp_engine_kind engine, rb_rpp_timer_handler handler)
 
 void rb_rpp_timers_stop(void) {}
 
-void rb_rpp_timers_forget_after_fork(void) {}
+void rb_rpp_timers_discard_after_fork(void) {}
 
 void rb_rpp_timer_start(rb_rpp_thread *t) {}
 

@@ -5,7 +5,7 @@
  * one itself (as Puma does with fork_worker). Both are ignored by default, so a signal that is still pending at exec
  * does no harm.
  *
- * The kernel checks CPU timers at its own ticks. Which of these ticks are taken is drawn in advance
+ * The kernel checks CPU timers at its own ticks. Which of these ticks are taken is chosen in advance
  * (core/sampling/tick_thinning.h): the timer is set to the start of the next interval, and within an interval to every
  * tick.
  *
@@ -39,7 +39,7 @@ typedef enum rb_rpp_timers_fate {
 /* After the program has changed the signal's handler. Ticks in between are lost. Under the GVL, where Ruby sets
  * traps. */
 rb_rpp_timers_fate rb_rpp_timers_recover(void);
-void rb_rpp_timers_forget_after_fork(void);
+void rb_rpp_timers_discard_after_fork(void);
 
 /* On the thread itself: starts the timer if it is not running. Does nothing with engine safepoint. A thread without a
  * timer gets the collector's ticks. */

@@ -22,8 +22,8 @@ static size_t place_of(int number)
     return number == signals[0] ? 0 : 1;
 }
 
-/* With SA_RESETHAND the kernel forgets a handler before it calls it: a crash reporter that returns relies on the second
- * fault to end the process. */
+/* With SA_RESETHAND the kernel discards a handler before it calls it: a crash reporter that returns relies on the
+ * second fault to end the process. */
 static bool is_default(size_t i)
 {
     static atomic_bool is_reset[SIGNALS];

@@ -35,14 +35,14 @@ typedef struct rb_rpp_probes {
     void (*reads_cpu_clock)(void);
 
     /* --- ticks: one could not be taken now; is taken late, between two points; has a stack with this leaf --- */
-    void (*tick_owed)(const struct rb_rpp_thread *thread);
-    void (*owed_tick_begins)(const struct rb_rpp_thread *thread);
-    void (*owed_tick_ends)(void);
+    void (*tick_pending)(const struct rb_rpp_thread *thread);
+    void (*pending_tick_begins)(const struct rb_rpp_thread *thread);
+    void (*pending_tick_ends)(void);
     void (*tick_captured)(uint32_t leaf, bool in_handler);
     void (*timer_created)(struct rb_rpp_thread *thread); /* from now on its thread may receive ticks */
 
     /* --- the live heap: an object is born; the table was brought up to date, with `fate` in the GC's marking --- */
-    void (*object_watched)(VALUE object, uint64_t birth);
+    void (*object_watched)(VALUE object, uint64_t allocation);
     void (*objects_followed)(const rpp_watched *table, rpp_fate (*fate)(uintptr_t address));
 
     /* --- jobs and the GC --- */

@@ -100,7 +100,7 @@ void rb_rpp_trigger_leave_vm(void)
     pthread_mutex_unlock(&lock);
 }
 
-void rb_rpp_trigger_forget_after_fork(void)
+void rb_rpp_trigger_discard_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     atomic_store(&on_the_way, 0);

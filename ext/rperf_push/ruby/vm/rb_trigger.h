@@ -42,6 +42,6 @@ void rb_rpp_trigger_gc_entered(void);
 /* The VM is about to be destroyed: nothing is triggered from now on. A thread of ours may outlive its deadline at the
  * exit. */
 void rb_rpp_trigger_leave_vm(void);
-void rb_rpp_trigger_forget_after_fork(void);
+void rb_rpp_trigger_discard_after_fork(void);
 
 #endif

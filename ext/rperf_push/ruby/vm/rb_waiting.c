@@ -8,20 +8,20 @@
 typedef struct call {
     rb_rpp_wait *wait;
     void *context;
-    rpp_patience patience;
+    rpp_cancellation cancellation;
     rpp_status status;
 } call;
 
 static void *run(void *argument)
 {
     call *c = argument;
-    c->status = c->wait(c->context, &c->patience);
+    c->status = c->wait(c->context, &c->cancellation);
     return NULL;
 }
 
 static void interrupt(void *argument)
 {
-    rpp_patience_cancel(&((call *)argument)->patience);
+    rpp_cancellation_cancel(&((call *)argument)->cancellation);
 }
 
 /* After an interrupt without an exception (a signal handler that returns, Thread#wakeup) it waits again. */
@@ -29,15 +29,15 @@ static VALUE run_without_gvl(VALUE argument)
 {
     call *c = (call *)argument;
     do {
-        atomic_store(&c->patience.cancelled, false);
+        atomic_store(&c->cancellation.cancelled, false);
         rb_thread_call_without_gvl(run, c, interrupt, c);
-    } while (c->status == RPP_TIMEOUT && atomic_load(&c->patience.cancelled));
+    } while (c->status == RPP_TIMEOUT && atomic_load(&c->cancellation.cancelled));
     return Qnil;
 }
 
 int rb_rpp_wait_until(rb_rpp_wait *wait, void *context, uint64_t deadline_ns, rpp_status *status)
 {
-    call c = {.wait = wait, .context = context, .patience.deadline_ns = deadline_ns, .status = RPP_TIMEOUT};
+    call c = {.wait = wait, .context = context, .cancellation.deadline_ns = deadline_ns, .status = RPP_TIMEOUT};
     int thrown = 0;
     rb_protect(run_without_gvl, (VALUE)&c, &thrown);
     *status = c.status;

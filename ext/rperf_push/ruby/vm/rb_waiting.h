@@ -13,12 +13,12 @@
 
 #include <stdint.h>
 
-#include "core/base/patience.h"
+#include "core/base/cancellation.h"
 #include "core/base/status.h"
 
-/* Waits without the GVL. RPP_TIMEOUT: the patience ended first. If the caller was interrupted without an exception, it
- * is called again and continues. */
-typedef rpp_status rb_rpp_wait(void *context, rpp_patience *patience);
+/* Waits without the GVL. RPP_TIMEOUT: the deadline passed, or the wait was cancelled.
+ * If the caller was interrupted without an exception, it is called again and continues. */
+typedef rpp_status rb_rpp_wait(void *context, rpp_cancellation *cancellation);
 
 /* Runs the wait until it ends, or until the deadline (monotonic). Returns 0, or the tag of an exception, for
  * rb_jump_tag; *status is then RPP_TIMEOUT, unless the wait had ended. */

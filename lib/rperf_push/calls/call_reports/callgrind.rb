@@ -2,7 +2,7 @@
 
 module RperfPush
   module CallReports
-    # The file format of callgrind, for KCachegrind and callgrind_annotate: own time by method, calls between methods with their time.
+    # The file format of callgrind, for KCachegrind and callgrind_annotate: self time by method, calls between methods with their time.
     module Callgrind
       NO_FILE = "(none)"
 

@@ -2,7 +2,7 @@
 
 module RperfPush
   module CallReports
-    # The reports for people: methods by their own time, each one with its callers and callees, and the tree.
+    # The reports for people: methods by self time, each one with its callers and callees, and the tree.
     module Tables
       HEADING = "      self ms      total ms       wait ms%s        calls%s   method\n"
       # Where there are any.

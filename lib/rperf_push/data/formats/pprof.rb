@@ -67,7 +67,7 @@ module RperfPush
     def mode(read, weight)
       names = read[:types].filter_map { |type, unit| type.to_sym unless unit == PRECISION }
       names.unshift(names.delete_at(weight))
-      names.one? || (names - Terms::MODES.keys).any? ? names.first : names
+      names.one? || (names - StartOptions::MODES.keys).any? ? names.first : names
     end
 
     def counts(comments)

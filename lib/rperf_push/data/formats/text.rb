@@ -5,7 +5,7 @@ require_relative "../../base/printable"
 require_relative "../values"
 
 module RperfPush
-  # The text report: a header, functions by own time, functions by cumulative time.
+  # The text report: a header, functions by self time ("Flat"), functions by total time ("Cumulative"): the headings are rperf's.
   module Text
     LIMIT = 50
     ERRORS = "±: two standard errors of sampling\n"
