@@ -15,7 +15,7 @@
 #include "base/gzip_sink.h"
 #include "base/stats.h"
 #include "delivery/exporter.h"
-#include "pprof/pprof_encoder.h"
+#include "encoding/pprof_encoder.h"
 
 #define ROUNDS 5
 
@@ -126,7 +126,7 @@ static rpp_profile *make_profile(uint32_t stacks, uint32_t depth, uint32_t frame
 typedef struct window_under_test {
     rpp_profile *profile;
     rpp_frame_names *names;
-    rpp_pprof_options options;
+    rpp_encode_options options;
 } window_under_test;
 
 static void encode_into(const window_under_test *window, rpp_byte_sink *sink)
@@ -159,10 +159,11 @@ static uint64_t measure(const window_under_test *window, int level, uint64_t *by
 }
 
 static void report_export(const char *what, rpp_profile *profile, const rpp_frame_names *names,
-                          const rpp_settings *settings, rpp_backend_limits limits)
+                          const rpp_settings *settings, rpp_payload_rules rules)
 {
+    rules.encode = rpp_pprof_encode;
     rpp_payload_queue *queue = rpp_payload_queue_new(1000, SIZE_MAX);
-    rpp_exporter *exporter = queue ? rpp_exporter_new(settings, names, queue, &limits, true) : NULL;
+    rpp_exporter *exporter = queue ? rpp_exporter_new(settings, names, queue, &rules) : NULL;
     if (!exporter) must(RPP_NO_MEMORY, "the exporter");
     rpp_stats_reset();
     forget_peak();
@@ -188,10 +189,10 @@ int main(int argc, char **argv)
     rpp_settings *settings = rpp_settings_new();
     if (!settings) must(RPP_NO_MEMORY, "settings");
     window_under_test window = {make_profile(stacks, depth, frames, 0), make_names(frames), {0}};
-    window.options = (rpp_pprof_options){.mode = RPP_MODE_CPU | RPP_MODE_WALL,
-                                         .period_ns = RPP_NS_PER_S / 99,
-                                         .settings = settings,
-                                         .legal_label_names = true};
+    window.options = (rpp_encode_options){.mode = RPP_MODE_CPU | RPP_MODE_WALL,
+                                          .period_ns = RPP_NS_PER_S / 99,
+                                          .settings = settings,
+                                          .legal_label_names = true};
 
     uint64_t raw, encoding, compressed;
     forget_peak();
@@ -214,9 +215,9 @@ int main(int argc, char **argv)
     if (endpoints) {
         settings->max_label_values = endpoints;
         report_export("one profile", make_profile(stacks, depth, frames, endpoints), window.names, settings,
-                      (rpp_backend_limits){0});
+                      (rpp_payload_rules){0});
         report_export("series", make_profile(stacks, depth, frames, endpoints), window.names, settings,
-                      (rpp_backend_limits){.max_series = 1000, .max_series_raw_bytes = 8u << 20}); /* Parca's */
+                      (rpp_payload_rules){.max_series = 1000, .max_series_raw_bytes = 8u << 20}); /* Parca's */
     }
     rpp_profile_free(window.profile);
     rpp_frame_names_free(window.names);

@@ -27,7 +27,7 @@ end
 RSpec.describe "ext/rperf_push/core" do
   graph = IncludeGraph.new(File.expand_path("../ext/rperf_push/core", __dir__))
 
-  include_examples "rooms", graph, %w[base calls settings requests sampling profile pprof http backends spool delivery control]
+  include_examples "rooms", graph, %w[base calls settings requests sampling profile encoding http backends spool delivery control]
 
   it "has never heard of Ruby" do
     expect(graph.sources).not_to be_empty

@@ -6,7 +6,7 @@
  *   rb_frames, rb_naming                      VALUE -> id at once, the name later
  *   rb_push, core/sampling/sample_buffer      to the collector
  *   core/profile/pipeline, profile, shares    summed, shared out and closed at the window's end
- *   core/delivery/exporter, core/pprof/pprof_encoder, core/base/gzip_sink    a payload
+ *   core/delivery/exporter, core/encoding/pprof_encoder, core/base/gzip_sink    a payload
  *   core/delivery/payload_queue, uploader, core/backends/backend_*           on its way
  *
  *   rb_chain creates these parts for rb_session, which starts and ends them. rb_on_demand has the sessions whose

@@ -106,7 +106,6 @@ TEST(a_profile_becomes_one_whole_private_file)
     CHECK_INT(status.st_mode & 07777, 0600);
     fclose(file);
     CHECK_STR(s.backend->name, "directory");
-    CHECK(s.backend->legal_label_names);
     tear_down(&s);
 }
 

@@ -87,8 +87,7 @@ TEST(one_that_knows_push_is_never_asked_otherwise)
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) CHECK_INT(deliver(&s, answers[i], 200), answers[i]);
     CHECK_INT(s.server.ingests, 0);
     CHECK_STR(s.backend->name, "pyroscope");
-    CHECK_INT(s.backend->limits.max_samples, 15000);
-    CHECK(s.backend->legal_label_names);
+    CHECK_INT(s.backend->rules.max_samples, 15000);
     tear_down(&s);
 }
 

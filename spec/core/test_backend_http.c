@@ -20,9 +20,8 @@ static void deliver(const rpp_settings *settings, fake_http_client *http)
     CHECK_OK(backend->deliver(backend, &payload, 5, &result));
     CHECK_INT(result.attempt.http_status, 200);
     CHECK_STR(backend->name, "http");
-    CHECK(backend->legal_label_names);
-    CHECK(!backend->limits.max_raw_bytes && !backend->limits.max_samples);
-    CHECK_INT(backend->limits.max_age_ns, 7 * 86400 * RPP_NS_PER_S);
+    CHECK(!backend->rules.max_raw_bytes && !backend->rules.max_samples);
+    CHECK_INT(backend->rules.max_age_ns, 7 * 86400 * RPP_NS_PER_S);
     backend->free(backend);
 }
 

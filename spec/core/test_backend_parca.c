@@ -52,10 +52,9 @@ TEST(one_series_in_json)
                            "\"samples\":[{\"rawProfile\":\"H4v/AD4=\"}]}],\"normalized\":true}");
     CHECK_INT(s.http.deadline_ns, 99);
     CHECK_STR(s.backend->name, "parca");
-    CHECK(s.backend->legal_label_names);
-    CHECK(s.backend->limits.max_raw_bytes && s.backend->limits.max_raw_bytes <= 64 * 1024 * 1024);
-    CHECK_INT(s.backend->limits.max_samples, 0);
-    CHECK_INT(s.backend->limits.max_age_ns, 7 * 86400 * RPP_NS_PER_S);
+    CHECK(s.backend->rules.max_raw_bytes && s.backend->rules.max_raw_bytes <= 64 * 1024 * 1024);
+    CHECK_INT(s.backend->rules.max_samples, 0);
+    CHECK_INT(s.backend->rules.max_age_ns, 7 * 86400 * RPP_NS_PER_S);
     tear_down(&s);
 }
 
@@ -83,8 +82,8 @@ TEST(several_series_in_one_request)
                            "{\"name\":\"service_name\",\"value\":\"shop\"},"
                            "{\"name\":\"endpoint\",\"value\":\"GET /\"}]},\"samples\":[{\"rawProfile\":\"dHdv\"}]}],"
                            "\"normalized\":true}");
-    CHECK_INT(s.backend->limits.max_series, 1000);
-    CHECK_INT(s.backend->limits.max_series_raw_bytes, 8 << 20);
+    CHECK_INT(s.backend->rules.max_series, 1000);
+    CHECK_INT(s.backend->rules.max_series_raw_bytes, 8 << 20);
 
     for (s.payload.length = 8; s.payload.length < list.length; s.payload.length++) {
         if (s.payload.length == 8 + 8 + 3) continue; /* whole, with one series */

@@ -179,10 +179,9 @@ TEST(limits_are_below_what_the_server_refuses)
     fake_http_client_init(&http);
     rpp_backend *backend = rpp_backend_pyroscope_new(&settings, &http.client);
     CHECK_STR(backend->name, "pyroscope");
-    CHECK_INT(backend->limits.max_samples, 15000);
-    CHECK(backend->limits.max_raw_bytes <= 1.9 * 1024 * 1024 && backend->limits.max_raw_bytes > 1900000);
-    CHECK_INT(backend->limits.max_age_ns, 55 * 60 * RPP_NS_PER_S);
-    CHECK(backend->legal_label_names);
+    CHECK_INT(backend->rules.max_samples, 15000);
+    CHECK(backend->rules.max_raw_bytes <= 1.9 * 1024 * 1024 && backend->rules.max_raw_bytes > 1900000);
+    CHECK_INT(backend->rules.max_age_ns, 55 * 60 * RPP_NS_PER_S);
     backend->free(backend);
 }
 

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/stats.h"
+#include "encoding/pprof_encoder.h"
 #include "pprof_reader.h"
 #include "settings/pairs.h"
 #include "test.h"
@@ -39,9 +40,10 @@ static test_window window_of(uint32_t rows, uint32_t depth)
 }
 
 /* Exports the window, and what of it is left to free. */
-static void export_window(test_window *window, rpp_payload_queue *queue, rpp_backend_limits limits)
+static void export_window(test_window *window, rpp_payload_queue *queue, rpp_payload_rules rules)
 {
-    rpp_exporter *exporter = rpp_exporter_new(window->settings, window->names, queue, &limits, true);
+    rules.encode = rpp_pprof_encode;
+    rpp_exporter *exporter = rpp_exporter_new(window->settings, window->names, queue, &rules);
     CHECK(exporter);
     rpp_exporter_export(exporter, window->profile);
     rpp_exporter_free(exporter);
@@ -111,11 +113,11 @@ static void check_stats(const sums *found)
 }
 
 /* What arrives of a window of so many rows. */
-static sums exported(uint32_t rows, uint32_t depth, rpp_backend_limits limits)
+static sums exported(uint32_t rows, uint32_t depth, rpp_payload_rules rules)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of(rows, depth);
-    export_window(&window, queue, limits);
+    export_window(&window, queue, rules);
     sums found = take_all(queue);
     window_close(&window);
     rpp_payload_queue_free(queue);
@@ -127,7 +129,7 @@ static sums exported(uint32_t rows, uint32_t depth, rpp_backend_limits limits)
 
 TEST(a_window_is_one_payload)
 {
-    sums found = exported(200, 20, (rpp_backend_limits){.max_raw_bytes = 1900000, .max_samples = 200});
+    sums found = exported(200, 20, (rpp_payload_rules){.max_raw_bytes = 1900000, .max_samples = 200});
     CHECK_INT(found.payloads, 1);
     check_sums(&found, 200);
     check_stats(&found);
@@ -142,7 +144,7 @@ TEST(comments_say_where_it_comes_from)
     window_set(&window, "frequency", "250");
     window_set(&window, "mode", "wall");
     window.settings->ruby_description = rpp_strdup("ruby 3.3.8 +YJIT");
-    export_window(&window, queue, (rpp_backend_limits){0});
+    export_window(&window, queue, (rpp_payload_rules){0});
     rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
     CHECK(payload);
     pprof_model read = read_payload(payload);
@@ -168,7 +170,7 @@ TEST(a_file_says_the_name_and_the_tags)
     window_set(&window, "tags", "region=eu,env=prod");
     window_set(&window, "directory", "/tmp/profiles");
     window.settings->backend = RPP_BACKEND_DIRECTORY;
-    export_window(&window, queue, (rpp_backend_limits){0});
+    export_window(&window, queue, (rpp_payload_rules){0});
     rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
     CHECK(payload);
     pprof_model read = read_payload(payload);
@@ -188,7 +190,7 @@ TEST(a_forked_child_counts_its_payloads_from_1)
         rpp_payload_queue *queue = queue_for_all();
         test_window window = window_of(1, 1);
         rpp_exporter_discard_after_fork();
-        export_window(&window, queue, (rpp_backend_limits){0});
+        export_window(&window, queue, (rpp_payload_rules){0});
         CHECK_INT(rpp_payload_queue_newest(queue), 1);
         window_close(&window);
         rpp_payload_queue_free(queue);
@@ -197,7 +199,7 @@ TEST(a_forked_child_counts_its_payloads_from_1)
 
 TEST(too_many_samples_become_parts)
 {
-    sums found = exported(1001, 5, (rpp_backend_limits){.max_samples = 150});
+    sums found = exported(1001, 5, (rpp_payload_rules){.max_samples = 150});
     CHECK_INT(found.payloads, 8);
     CHECK(found.most_samples <= 150);
     check_sums(&found, 1001);
@@ -206,7 +208,7 @@ TEST(too_many_samples_become_parts)
 
 TEST(too_many_bytes_become_parts)
 {
-    sums found = exported(1001, 100, (rpp_backend_limits){.max_raw_bytes = 30000});
+    sums found = exported(1001, 100, (rpp_payload_rules){.max_raw_bytes = 30000});
     CHECK(found.payloads > 4);
     CHECK(found.most_raw_bytes <= 30000);
     check_sums(&found, 1001);
@@ -215,7 +217,7 @@ TEST(too_many_bytes_become_parts)
 
 TEST(a_row_too_large_alone_is_sent_anyway)
 {
-    sums found = exported(5, 300, (rpp_backend_limits){.max_raw_bytes = 10});
+    sums found = exported(5, 300, (rpp_payload_rules){.max_raw_bytes = 10});
     CHECK_INT(found.payloads, 5);
     check_sums(&found, 5);
 }
@@ -263,7 +265,7 @@ TEST(values_of_several_groups_go_out_as_a_profile_each)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of_time_and_allocations();
-    export_window(&window, queue, (rpp_backend_limits){.one_group = true});
+    export_window(&window, queue, (rpp_payload_rules){.one_group = true});
     for (rpp_value_group group = 0; group <= RPP_GROUP_MEMORY; group++) {
         rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
         CHECK(payload);
@@ -298,7 +300,7 @@ TEST(levels_go_out_as_a_profile_without_a_duration)
     rpp_profile_add_row(window.profile, &(rpp_row){.inuse_objects = 5, .inuse_space = 200}, NULL,
                         &(rpp_location){frame, 1}, 1);
     rpp_profile_set_level_ns(window.profile, 1);
-    export_window(&window, queue, (rpp_backend_limits){.one_group = true});
+    export_window(&window, queue, (rpp_payload_rules){.one_group = true});
     rpp_payload *born = rpp_payload_queue_pop(queue, 0), *levels = rpp_payload_queue_pop(queue, 0);
     CHECK(born && levels);
     pprof_model of_born = read_payload(born), of_levels = read_payload(levels);
@@ -325,7 +327,7 @@ static rpp_payload_queue *export_with_level(uint64_t level_ns)
     window_set(&window, "mode", "cpu,heap");
     window_add(&window, (rpp_sample){.thread_seq = 1, .cpu_ns = 7}, &(rpp_location){frame, 1}, 1, NULL);
     rpp_profile_set_level_ns(window.profile, level_ns);
-    export_window(&window, queue, (rpp_backend_limits){.one_group = false});
+    export_window(&window, queue, (rpp_payload_rules){.one_group = false});
     window_close(&window);
     return queue;
 }
@@ -350,7 +352,7 @@ TEST(a_file_has_the_values_of_all_groups)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of_time_and_allocations();
-    export_window(&window, queue, (rpp_backend_limits){.one_group = false});
+    export_window(&window, queue, (rpp_payload_rules){.one_group = false});
     rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
     pprof_model read = read_payload(payload);
     CHECK_INT(payload->samples, 3);
@@ -400,10 +402,10 @@ static test_window window_of_labels(uint32_t rows, int labels)
 TEST(samples_that_miss_labels_are_counted_once_whatever_the_parts_and_told_once)
 {
     rpp_payload_queue *queue = queue_for_all();
-    rpp_backend_limits limits = {.max_samples = 3};
+    rpp_payload_rules rules = {.encode = rpp_pprof_encode, .max_samples = 3};
     const int most = 30 - 3 - 1; /* __name__, service_name, __delta__, the state */
     test_window fits = window_of_labels(7, most);
-    rpp_exporter *exporter = rpp_exporter_new(fits.settings, fits.names, queue, &limits, true);
+    rpp_exporter *exporter = rpp_exporter_new(fits.settings, fits.names, queue, &rules);
     CHECK(exporter);
     lines_logged = 0;
     rpp_log_set_sink(count_line, NULL);
@@ -508,7 +510,7 @@ TEST(three_hundred_series_are_one_request_and_sum_up_to_the_window)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of_endpoints(3000, 300);
-    export_window(&window, queue, (rpp_backend_limits){.max_series = 1000});
+    export_window(&window, queue, (rpp_payload_rules){.max_series = 1000});
     series_sums found = take_all_series(queue);
     CHECK_INT(found.payloads, 1);
     CHECK_INT(found.series, 300);
@@ -527,7 +529,7 @@ TEST(series_that_have_no_room_keep_their_time_and_are_counted)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of_endpoints(3000, 300);
-    export_window(&window, queue, (rpp_backend_limits){.max_series = 250});
+    export_window(&window, queue, (rpp_payload_rules){.max_series = 250});
     series_sums found = take_all_series(queue);
     CHECK_INT(found.series, 251);
     CHECK_INT(found.samples, 3000);
@@ -542,7 +544,7 @@ TEST(series_cost_no_more_bytes_than_they_may)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of_endpoints(3000, 300);
-    export_window(&window, queue, (rpp_backend_limits){.max_series = 1000, .max_series_raw_bytes = 20000});
+    export_window(&window, queue, (rpp_payload_rules){.max_series = 1000, .max_series_raw_bytes = 20000});
     series_sums found = take_all_series(queue);
     CHECK_INT(found.payloads, 1);
     CHECK(found.series > 2 && found.series < 100);
@@ -558,7 +560,7 @@ TEST(series_too_large_for_a_request_become_parts)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of_endpoints(3000, 300);
-    export_window(&window, queue, (rpp_backend_limits){.max_series = 1000, .max_raw_bytes = 30000});
+    export_window(&window, queue, (rpp_payload_rules){.max_series = 1000, .max_raw_bytes = 30000});
     series_sums found = take_all_series(queue);
     CHECK(found.payloads > 2);
     CHECK(found.most_raw_bytes <= 30000);
@@ -600,12 +602,12 @@ static uint64_t time_nanos_of(const rpp_payload *payload)
 }
 
 /* Each one an exporter of its own: as many processes that start at once. */
-static uint64_t told_time_ns(rpp_backend_limits limits, uint64_t *kept_ns)
+static uint64_t told_time_ns(rpp_payload_rules rules, uint64_t *kept_ns)
 {
     uint64_t told;
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of(2, 1);
-    export_window(&window, queue, limits);
+    export_window(&window, queue, rules);
     rpp_payload *payload = rpp_payload_queue_pop(queue, 0);
     CHECK(payload);
     told = time_nanos_of(payload);
@@ -622,7 +624,7 @@ TEST(processes_that_start_together_do_not_meet_in_a_millisecond)
     static bool taken[MILLISECONDS];
     unsigned met = 0;
     for (unsigned i = 0; i < PROCESSES; i++) {
-        uint64_t kept_ns, told_ns = told_time_ns((rpp_backend_limits){.one_a_millisecond = true}, &kept_ns);
+        uint64_t kept_ns, told_ns = told_time_ns((rpp_payload_rules){.one_a_millisecond = true}, &kept_ns);
         CHECK_INT(kept_ns, WINDOW_TIME);
         CHECK(told_ns >= WINDOW_TIME && told_ns < WINDOW_TIME + WINDOW_DURATION);
         uint64_t millisecond = (told_ns - WINDOW_TIME) / 1000000;
@@ -641,9 +643,9 @@ TEST_BY_NUMBERS(of_ten_processes_less_than_a_profile_in_two_thousand_is_lost)
     rpp_payload_queue *queue = queue_for_all();
     test_window settings = window_open();
     rpp_exporter *exporters[PROCESSES];
-    const rpp_backend_limits limits = {.one_a_millisecond = true};
+    const rpp_payload_rules rules = {.encode = rpp_pprof_encode, .one_a_millisecond = true};
     for (unsigned i = 0; i < PROCESSES; i++) {
-        exporters[i] = rpp_exporter_new(settings.settings, settings.names, queue, &limits, true);
+        exporters[i] = rpp_exporter_new(settings.settings, settings.names, queue, &rules);
         CHECK(exporters[i]);
     }
     for (unsigned round = 1; round <= ROUNDS; round++) {
@@ -672,7 +674,7 @@ TEST_BY_NUMBERS(of_ten_processes_less_than_a_profile_in_two_thousand_is_lost)
 TEST(others_are_told_the_true_time)
 {
     uint64_t kept_ns;
-    CHECK_INT(told_time_ns((rpp_backend_limits){0}, &kept_ns), WINDOW_TIME);
+    CHECK_INT(told_time_ns((rpp_payload_rules){0}, &kept_ns), WINDOW_TIME);
     CHECK_INT(kept_ns, WINDOW_TIME);
 }
 
@@ -683,7 +685,7 @@ TEST(an_empty_window_is_counted_and_not_sent)
 {
     rpp_payload_queue *queue = queue_for_all();
     test_window window = window_of(0, 0);
-    export_window(&window, queue, (rpp_backend_limits){.max_samples = 1});
+    export_window(&window, queue, (rpp_payload_rules){.max_samples = 1});
     CHECK_INT(rpp_payload_queue_count(queue), 0);
     CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 1);
     CHECK_INT(rpp_stats_get(RPP_STAT_payloads_created), 0);
@@ -693,7 +695,7 @@ TEST(an_empty_window_is_counted_and_not_sent)
     window_set(&window, "mode", "cpu");
     rpp_location stack[] = {{window_frame(&window, "f", "f.rb", false), 1}};
     window_add(&window, (rpp_sample){.wall_ns = 5}, stack, 1, NULL);
-    export_window(&window, queue, (rpp_backend_limits){0});
+    export_window(&window, queue, (rpp_payload_rules){0});
     CHECK_INT(rpp_payload_queue_count(queue), 0);
     CHECK_INT(rpp_stats_get(RPP_STAT_windows_empty), 2);
     window_close(&window);
@@ -715,8 +717,8 @@ TEST(every_failing_allocation_loses_the_window_and_says_so)
     for (size_t nth = 1;; nth++) {
         rpp_payload_queue *queue = queue_for_all();
         test_window window = window_of(40, 10);
-        rpp_backend_limits limits = {.max_samples = 15};
-        rpp_exporter *exporter = rpp_exporter_new(window.settings, window.names, queue, &limits, true);
+        rpp_payload_rules rules = {.encode = rpp_pprof_encode, .max_samples = 15};
+        rpp_exporter *exporter = rpp_exporter_new(window.settings, window.names, queue, &rules);
         CHECK(exporter);
         last_line[0] = '\0';
         rpp_alloc_fail_at(nth);
@@ -749,10 +751,10 @@ TEST(every_failing_allocation_loses_the_window_and_says_so)
 TEST(without_memory_there_is_no_exporter)
 {
     test_window window = window_open();
-    rpp_backend_limits limits = {0};
+    rpp_payload_rules rules = {.encode = rpp_pprof_encode};
     rpp_payload_queue *queue = queue_for_all();
     rpp_alloc_fail_at(1);
-    CHECK(!rpp_exporter_new(window.settings, window.names, queue, &limits, true));
+    CHECK(!rpp_exporter_new(window.settings, window.names, queue, &rules));
     rpp_alloc_fail_at(0);
     rpp_exporter_free(NULL);
     window_close(&window);

@@ -1,5 +1,5 @@
 /* test_label_policy.c - names, denial and the number of values. */
-#include "pprof/label_policy.h"
+#include "encoding/label_policy.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

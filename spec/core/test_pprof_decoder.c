@@ -1,8 +1,8 @@
 /* test_pprof_decoder.c - pprofs by hand, those of the encoder, and those that are broken. */
-#include "pprof/pprof_decoder.h"
+#include "encoding/pprof_decoder.h"
 
 #include "base/alloc.h"
-#include "pprof/pprof_encoder.h"
+#include "encoding/pprof_encoder.h"
 #include "test.h"
 #include "window.h"
 
@@ -178,7 +178,7 @@ TEST(reads_what_the_encoder_wrote_and_survives_every_failed_allocation)
     rpp_location stack[] = {{window_frame(&window, "leaf", "a.rb", false), 3},
                             {window_frame(&window, "root", "a.rb", false), 4}};
     window_add(&window, (rpp_sample){.cpu_ns = 10, .wall_ns = 20, .thread_seq = 1}, stack, 2, labels);
-    rpp_pprof_options options = {.mode = RPP_MODE_CPU | RPP_MODE_WALL, .period_ns = 1, .settings = window.settings};
+    rpp_encode_options options = {.mode = RPP_MODE_CPU | RPP_MODE_WALL, .period_ns = 1, .settings = window.settings};
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 1 << 20);
     CHECK_OK(rpp_pprof_encode(window.profile, 0, 1, window.names, &options, 0, &buffer.sink, NULL));

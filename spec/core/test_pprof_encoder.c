@@ -1,5 +1,5 @@
 /* test_pprof_encoder.c - the encoder's bytes, decoded by protoc and read by `go tool pprof`, against the model. */
-#include "pprof/pprof_encoder.h"
+#include "encoding/pprof_encoder.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -11,18 +11,18 @@
 
 static const char *const comments[] = {"rperf-push test", "mode cpu+wall", NULL};
 
-static rpp_pprof_options options_for(const test_window *window, unsigned mode)
+static rpp_encode_options options_for(const test_window *window, unsigned mode)
 {
-    return (rpp_pprof_options){.mode = mode,
-                               .period_ns = 10101010,
-                               .comments = comments,
-                               .doc_url = "https://example.com/doc",
-                               .settings = window->settings,
-                               .legal_label_names = true};
+    return (rpp_encode_options){.mode = mode,
+                                .period_ns = 10101010,
+                                .comments = comments,
+                                .doc_url = "https://example.com/doc",
+                                .settings = window->settings,
+                                .legal_label_names = true};
 }
 
-static pprof_model encode_rows(const test_window *window, const rpp_pprof_options *options, size_t first, size_t count,
-                               rpp_pprof_totals *totals)
+static pprof_model encode_rows(const test_window *window, const rpp_encode_options *options, size_t first, size_t count,
+                               rpp_encode_totals *totals)
 {
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 64 << 20);
@@ -32,14 +32,14 @@ static pprof_model encode_rows(const test_window *window, const rpp_pprof_option
     return read;
 }
 
-static pprof_model encode_all(const test_window *window, const rpp_pprof_options *options)
+static pprof_model encode_all(const test_window *window, const rpp_encode_options *options)
 {
     return encode_rows(window, options, 0, rpp_profile_row_count(window->profile), NULL);
 }
 
 static pprof_model encode_default(const test_window *window)
 {
-    rpp_pprof_options options = options_for(window, BOTH);
+    rpp_encode_options options = options_for(window, BOTH);
     return encode_all(window, &options);
 }
 
@@ -106,7 +106,7 @@ TEST(one_mode_has_one_type)
         int64_t sum;
     } cases[] = {{RPP_MODE_CPU, "cpu", 1, 111}, {RPP_MODE_WALL, "wall", 2, 3222}};
     for (size_t i = 0; i < 2; i++) {
-        rpp_pprof_options options = options_for(&window, cases[i].mode);
+        rpp_encode_options options = options_for(&window, cases[i].mode);
         pprof_model read = encode_all(&window, &options);
         CHECK_INT(count_fields(read.fields, "sample_type"), 1);
         CHECK_STR(text_in(&read, next_named(read.fields, "sample_type")->fields, "type"), cases[i].type);
@@ -123,7 +123,7 @@ TEST(one_mode_has_one_type)
 TEST(time_offset_moves_the_start)
 {
     test_window window = small_window();
-    rpp_pprof_options options = options_for(&window, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH);
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 1 << 20);
     CHECK_OK(rpp_pprof_encode(window.profile, 0, 2, window.names, &options, 5000000, &buffer.sink, NULL));
@@ -193,8 +193,8 @@ TEST(ids_run_from_1_in_order_of_use)
 TEST(only_what_the_rows_use_is_written)
 {
     test_window window = small_window();
-    rpp_pprof_options options = options_for(&window, BOTH);
-    rpp_pprof_totals totals;
+    rpp_encode_options options = options_for(&window, BOTH);
+    rpp_encode_totals totals;
     pprof_model read = encode_rows(&window, &options, 1, 1, &totals);
     CHECK_INT(totals.samples, 1);
     CHECK_INT(totals.cpu_ns, 0);
@@ -280,7 +280,7 @@ TEST(states_become_leaf_frames_on_wish)
     }
     /* Standing in a stack as well, it is the same location. */
     window_add(&window, (rpp_sample){.wall_ns = 1}, STACK({RPP_FRAME_GC_MARKING, 0}, {frame, 1}), NULL);
-    rpp_pprof_options options = options_for(&window, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH);
     for (int wish = 0; wish < 2; wish++) {
         options.vm_state_frames = wish;
         pprof_model read = encode_all(&window, &options);
@@ -310,7 +310,7 @@ TEST(of_keys_that_become_one_the_first_holds)
     CHECK_STR(labels_text(&read, sample_at(&read, 0)), "thread_seq=3,gvl_state=blocked,a_b=1");
     pprof_free(&read);
 
-    rpp_pprof_options local = options_for(&window, BOTH);
+    rpp_encode_options local = options_for(&window, BOTH);
     local.legal_label_names = false;
     read = encode_all(&window, &local);
     CHECK_STR(labels_text(&read, sample_at(&read, 0)), "thread_seq=3,%GVL=blocked,a-b=1,a.b=2,a_b=3,gvl_state=mine");
@@ -332,12 +332,12 @@ TEST(labels_of_the_callers_own_are_written_as_they_are)
     static char long_text[1001];
     memset(long_text, 'x', sizeof long_text - 1);
     test_window window = small_window();
-    const rpp_pprof_own_label items[] = {OWN_TEXT("unused", "u"), OWN_NUMBER("a b", 512, "kilobytes"),
-                                         OWN_NUMBER("__n", INT64_MIN, ""), OWN_TEXT("%GVL", "wait"),
-                                         OWN_TEXT("t", long_text)};
+    const rpp_encode_label items[] = {OWN_TEXT("unused", "u"), OWN_NUMBER("a b", 512, "kilobytes"),
+                                      OWN_NUMBER("__n", INT64_MIN, ""), OWN_TEXT("%GVL", "wait"),
+                                      OWN_TEXT("t", long_text)};
     const uint32_t starts[] = {0, 1, 5, 5}, sets[] = {1, 2};
-    const rpp_pprof_own_labels labels = {items, starts, 3, sets};
-    rpp_pprof_options options = options_for(&window, BOTH);
+    const rpp_encode_labels labels = {items, starts, 3, sets};
+    rpp_encode_options options = options_for(&window, BOTH);
     options.labels = &labels;
     pprof_model read = encode_all(&window, &options);
     char expected[1100];
@@ -353,19 +353,19 @@ TEST(labels_of_the_callers_own_are_written_as_they_are)
 TEST(as_many_values_are_written_as_are_read)
 {
     test_window window = small_window();
-    int64_t numbers[2 * RPP_PPROF_MAX_VALUES];
-    rpp_pprof_values values = {.count = RPP_PPROF_MAX_VALUES, .numbers = numbers};
-    for (size_t i = 0; i < RPP_PPROF_MAX_VALUES; i++) {
+    int64_t numbers[2 * RPP_ENCODE_MAX_VALUES];
+    rpp_encode_values values = {.count = RPP_ENCODE_MAX_VALUES, .numbers = numbers};
+    for (size_t i = 0; i < RPP_ENCODE_MAX_VALUES; i++) {
         values.types[i] = values.units[i] = "x";
         numbers[i] = INT64_MAX;
-        numbers[RPP_PPROF_MAX_VALUES + i] = -(int64_t)i;
+        numbers[RPP_ENCODE_MAX_VALUES + i] = -(int64_t)i;
     }
-    rpp_pprof_options options = options_for(&window, 0);
+    rpp_encode_options options = options_for(&window, 0);
     options.values = &values;
     pprof_model read = encode_all(&window, &options);
-    CHECK_INT(count_fields(read.fields, "sample_type"), RPP_PPROF_MAX_VALUES);
-    CHECK_INT(value_of(sample_at(&read, 0), RPP_PPROF_MAX_VALUES - 1), INT64_MAX);
-    CHECK_INT(value_of(sample_at(&read, 1), RPP_PPROF_MAX_VALUES - 1), 1 - RPP_PPROF_MAX_VALUES);
+    CHECK_INT(count_fields(read.fields, "sample_type"), RPP_ENCODE_MAX_VALUES);
+    CHECK_INT(value_of(sample_at(&read, 0), RPP_ENCODE_MAX_VALUES - 1), INT64_MAX);
+    CHECK_INT(value_of(sample_at(&read, 1), RPP_ENCODE_MAX_VALUES - 1), 1 - RPP_ENCODE_MAX_VALUES);
     pprof_free(&read);
     window_close(&window);
 }
@@ -402,7 +402,7 @@ TEST(parts_of_a_window_agree_on_values_past_the_cap)
         window_add(&window, (rpp_sample){.wall_ns = 1}, STACK({frame, i + 1}), LABELS("k", values[i]));
     }
     const char *const expected[] = {"k=a", "k=b", "k=other", "k=b"};
-    rpp_pprof_options options = options_for(&window, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH);
     for (size_t i = 0; i < 4; i++) {
         pprof_model read = encode_rows(&window, &options, i, 1, NULL);
         CHECK_STR(labels_text(&read, sample_at(&read, 0)), expected[i]);
@@ -447,9 +447,9 @@ static test_window large_window(uint32_t rows)
 TEST(sums_and_stacks_are_exact)
 {
     test_window window = large_window(3000);
-    rpp_pprof_options options = options_for(&window, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH);
     size_t count = rpp_profile_row_count(window.profile);
-    rpp_pprof_totals totals;
+    rpp_encode_totals totals;
     pprof_model read = encode_rows(&window, &options, 0, count, &totals);
     const rpp_row *rows = rpp_profile_rows(window.profile);
     field *sample = next_named(read.fields, "sample");
@@ -496,7 +496,7 @@ TEST(go_tool_pprof_accepts_it)
         return;
     }
     test_window window = large_window(500), small = small_window();
-    rpp_pprof_options options = options_for(&window, BOTH), small_options = options_for(&small, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH), small_options = options_for(&small, BOTH);
     rpp_byte_buffer buffer;
     rpp_byte_buffer_init(&buffer, 64 << 20);
     CHECK_OK(rpp_pprof_encode(window.profile, 0, rpp_profile_row_count(window.profile), window.names, &options, 0,
@@ -526,7 +526,7 @@ TEST(go_tool_pprof_accepts_it)
 TEST(every_failing_allocation_is_reported)
 {
     test_window window = large_window(300);
-    rpp_pprof_options options = options_for(&window, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH);
     rpp_byte_buffer whole, again;
     rpp_byte_buffer_init(&whole, 64 << 20);
     rpp_byte_buffer_init(&again, 64 << 20);
@@ -534,7 +534,7 @@ TEST(every_failing_allocation_is_reported)
     CHECK_OK(rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &whole.sink, NULL));
     for (;; nth++) {
         again.length = 0;
-        rpp_pprof_totals totals = {.cpu_ns = 7, .wall_ns = 7, .samples = 7, .labels_cut = 7};
+        rpp_encode_totals totals = {.cpu_ns = 7, .wall_ns = 7, .samples = 7, .labels_cut = 7};
         rpp_alloc_fail_at(nth);
         rpp_status status = rpp_pprof_encode(window.profile, 0, rows, window.names, &options, 0, &again.sink, &totals);
         bool reached = rpp_alloc_count() >= nth;
@@ -554,7 +554,7 @@ TEST(every_failing_allocation_is_reported)
 TEST(a_full_sink_ends_it)
 {
     test_window window = large_window(500);
-    rpp_pprof_options options = options_for(&window, BOTH);
+    rpp_encode_options options = options_for(&window, BOTH);
     size_t rows = rpp_profile_row_count(window.profile);
     for (size_t ceiling = 0; ceiling < 60000; ceiling += 5000) {
         rpp_byte_buffer buffer;

@@ -1,5 +1,5 @@
 /* test_string_table.c - strings to ids and back. */
-#include "pprof/string_table.h"
+#include "encoding/string_table.h"
 
 #include "base/alloc.h"
 #include "test.h"

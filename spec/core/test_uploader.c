@@ -502,7 +502,7 @@ TEST(what_is_too_old_is_dropped_untried_even_while_it_waits)
     scene s;
     set_up_with(&s, &hand_clock, SCRIPT(REFUSED, OK_ANSWER));
     s.options.max_age_ns = 60 * RPP_NS_PER_S;
-    s.backend.limits.max_age_ns = 55 * RPP_NS_PER_S;
+    s.backend.rules.max_age_ns = 55 * RPP_NS_PER_S;
     push_aged(&s, 1, 56 * RPP_NS_PER_S);
     push_aged(&s, 2, 50 * RPP_NS_PER_S);
     push_aged(&s, 3, 0);

@@ -1,5 +1,5 @@
 /* test_window_series.c - which series the rows of a window make up. */
-#include "pprof/window_series.h"
+#include "encoding/window_series.h"
 
 #include "base/alloc.h"
 #include "settings/pairs.h"
@@ -11,7 +11,7 @@ static const rpp_pairs none = {0};
 typedef struct scene {
     test_window window;
     uint32_t frame;
-    rpp_pprof_options options;
+    rpp_encode_options options;
     rpp_window_series series;
 } scene;
 
@@ -20,7 +20,7 @@ static void set_up(scene *s)
     memset(s, 0, sizeof *s);
     s->window = window_open();
     s->frame = window_frame(&s->window, "f", "f.rb", false);
-    s->options = (rpp_pprof_options){
+    s->options = (rpp_encode_options){
         .mode = RPP_MODE_CPU | RPP_MODE_WALL, .settings = s->window.settings, .legal_label_names = true};
 }
 

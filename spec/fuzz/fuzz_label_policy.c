@@ -1,7 +1,7 @@
 /* fuzz_label_policy.c - the label policy against its plain model, and that what leaves it is fit for every server. */
+#include "encoding/label_policy.h"
 #include "fuzz_input.h"
 #include "label_model.h"
-#include "pprof/label_policy.h"
 
 static void check_one(rpp_label_policy *policy, label_model *model, rpp_label label)
 {

@@ -1,8 +1,8 @@
 /* fuzz_pprof_decoder.c - any bytes are read without harm: whatever is handed out lies within them, and is within its
  * limits. */
 #include "base/alloc.h"
+#include "encoding/pprof_decoder.h"
 #include "fuzz_input.h"
-#include "pprof/pprof_decoder.h"
 
 typedef struct walk {
     const uint8_t *bytes;

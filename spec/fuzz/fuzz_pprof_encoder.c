@@ -2,9 +2,9 @@
  * what a plain list of the samples adds up to, row by row, frame by frame, label by label.
  */
 #include "decoded_pprof.h"
+#include "encoding/pprof_encoder.h"
 #include "fuzz_input.h"
 #include "label_model.h"
-#include "pprof/pprof_encoder.h"
 
 #define FRAMES_MAX 12
 #define SETS_MAX   12
@@ -29,7 +29,7 @@ static struct {
     rpp_settings *settings;
     rpp_frame_names *names;
     rpp_profile *profile;
-    rpp_pprof_options options;
+    rpp_encode_options options;
     uint32_t frames[FRAMES_MAX];
     rpp_label_set *sets[SETS_MAX]; /* as the input has them, some of them equal */
     plain_row rows[ROWS_MAX];
@@ -265,7 +265,7 @@ static void check_part(size_t first, size_t count, uint64_t offset_ns)
 {
     static decoded_sample sample;
     rpp_byte_buffer bytes;
-    rpp_pprof_totals totals = {0};
+    rpp_encode_totals totals = {0};
     rpp_byte_buffer_init(&bytes, 1 << 24);
     FUZZ_CHECK(rpp_pprof_encode(world.profile, first, count, world.names, &world.options, offset_ns, &bytes.sink,
                                 &totals) == RPP_OK);
@@ -301,11 +301,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(world.settings && world.profile);
     unsigned flags = fuzz_byte(&input);
     size_t split = fuzz_byte(&input);
-    world.options = (rpp_pprof_options){.mode = 1 + (flags & 3) % 3,
-                                        .period_ns = 7,
-                                        .vm_state_frames = flags & 4,
-                                        .legal_label_names = flags & 8,
-                                        .settings = world.settings};
+    world.options = (rpp_encode_options){.mode = 1 + (flags & 3) % 3,
+                                         .period_ns = 7,
+                                         .vm_state_frames = flags & 4,
+                                         .legal_label_names = flags & 8,
+                                         .settings = world.settings};
     fuzz_label_settings(&input, world.settings);
     make_frames(&input);
     make_sets(&input);

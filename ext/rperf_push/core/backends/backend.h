@@ -18,13 +18,15 @@
 #include "backends/upload_result.h"
 #include "base/byte_sink.h"
 #include "base/clock.h"
+#include "encoding/encoder.h"
 #include "http/http_client.h"
 
 /* For backends that accept profiles of any age: we drop profiles older than a week. */
 #define RPP_BACKEND_AGE_MAX_NS (7 * 24 * 3600 * RPP_NS_PER_S)
 
-/* Upper limits of a payload; 0: no limit. */
-typedef struct rpp_backend_limits {
+/* What a backend wants its payloads to be. Limits: 0 is none. */
+typedef struct rpp_payload_rules {
+    rpp_encode *encode;   /* their format */
     size_t max_raw_bytes; /* before compression */
     size_t max_samples;
     uint64_t max_age_ns;    /* since the window's start */
@@ -32,7 +34,7 @@ typedef struct rpp_backend_limits {
     uint32_t max_series;    /* of a request, not counting the one without labels; 0: samples carry their own labels */
     bool one_group; /* a profile has values of one group (value_types.h); false: it has all values of its window */
     size_t max_series_raw_bytes; /* of all labelled series of a window but the last; the rest is sent without labels */
-} rpp_backend_limits;
+} rpp_payload_rules;
 
 #define RPP_POST_LINES    3
 #define RPP_POST_LINE_MAX 64u
@@ -59,8 +61,7 @@ typedef struct rpp_flight {
 
 typedef struct rpp_backend {
     const char *name;
-    rpp_backend_limits limits;
-    bool legal_label_names;
+    rpp_payload_rules rules;
     /* RPP_NO_MEMORY is the only failure; `result` reports all others. */
     rpp_status (*deliver)(struct rpp_backend *, const rpp_payload *, uint64_t deadline_ns, rpp_upload_result *);
     /* NULL: it only delivers. begin and end fail as deliver does; then nothing of the flight is left. */

@@ -12,6 +12,7 @@
 #include "base/errno_text.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "encoding/pprof_encoder.h"
 
 typedef struct directory {
     rpp_backend backend; /* first */
@@ -95,8 +96,7 @@ rpp_backend *rpp_backend_directory_new(const rpp_settings *settings)
     self->settings = settings;
     rpp_file_prefix(settings->application_name, self->prefix);
     self->backend = (rpp_backend){.name = "directory",
-                                  .limits.max_age_ns = RPP_BACKEND_AGE_MAX_NS,
-                                  .legal_label_names = true,
+                                  .rules = {.encode = rpp_pprof_encode, .max_age_ns = RPP_BACKEND_AGE_MAX_NS},
                                   .deliver = deliver,
                                   .free = free_directory};
     return &self->backend;

@@ -16,6 +16,7 @@
 #include "backends/backend_over_http.h"
 #include "backends/series_labels.h"
 #include "base/alloc.h"
+#include "encoding/pprof_encoder.h"
 #include "http/http_url.h"
 #include "settings/pairs.h"
 
@@ -83,8 +84,7 @@ rpp_backend *rpp_backend_http_new(const rpp_settings *settings, rpp_http_client 
     if (!self) return NULL;
     self->prepare = prepare;
     self->backend = (rpp_backend){.name = "http",
-                                  .limits.max_age_ns = RPP_BACKEND_AGE_MAX_NS,
-                                  .legal_label_names = true,
+                                  .rules = {.encode = rpp_pprof_encode, .max_age_ns = RPP_BACKEND_AGE_MAX_NS},
                                   .deliver = rpp_backend_over_http_deliver,
                                   .begin = rpp_backend_over_http_begin,
                                   .end = rpp_backend_over_http_end,

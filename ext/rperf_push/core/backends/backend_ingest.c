@@ -107,8 +107,7 @@ rpp_backend *rpp_backend_ingest_new(const rpp_settings *settings, rpp_http_clien
     self->hints = hints;
     self->dialect = (rpp_dialect){.speaks_no_html = true, .says_422_for_all = true, .says_500_for_many = true};
     self->backend = (rpp_backend){.name = "pyroscope_ingest",
-                                  .limits = rpp_pyroscope_limits,
-                                  .legal_label_names = true,
+                                  .rules = rpp_pyroscope_rules,
                                   .deliver = rpp_backend_over_http_deliver,
                                   .begin = rpp_backend_over_http_begin,
                                   .end = rpp_backend_over_http_end,

@@ -6,11 +6,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "encoding/pprof_encoder.h"
 #include "http/secrets.h"
 
 /* The rate limit's bucket holds 2 MiB uncompressed: a larger profile is always refused. Samples: 16,000. Age: an
  * hour. */
-const rpp_backend_limits rpp_pyroscope_limits = {
+const rpp_payload_rules rpp_pyroscope_rules = {
+    .encode = rpp_pprof_encode,
     .max_raw_bytes = 1992294, /* 1.9 MiB */
     .max_samples = 15000,
     .max_age_ns = 55 * 60 * RPP_NS_PER_S,

@@ -43,6 +43,6 @@ RPP_NODISCARD rpp_status rpp_backend_over_http_begin(rpp_backend *backend, rpp_f
 RPP_NODISCARD rpp_status rpp_backend_over_http_end(rpp_backend *backend, rpp_flight *flight);
 
 /* What Pyroscope accepts in one request, at either address. */
-extern const rpp_backend_limits rpp_pyroscope_limits;
+extern const rpp_payload_rules rpp_pyroscope_rules;
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/json_text.h"
+#include "encoding/pprof_encoder.h"
 #include "http/http_url.h"
 #include "settings/pairs.h"
 
@@ -139,12 +140,12 @@ rpp_backend *rpp_backend_parca_new(const rpp_settings *settings, rpp_http_client
     self->over_http.conclude = watch_for_crashes;
     self->over_http.dialect = (rpp_dialect){.speaks_no_html = true};
     self->over_http.backend = (rpp_backend){.name = "parca",
-                                            .limits = {.max_raw_bytes = RAW_MAX,
-                                                       .max_age_ns = RPP_BACKEND_AGE_MAX_NS,
-                                                       .max_series = MAX_SERIES,
-                                                       .one_group = true,
-                                                       .max_series_raw_bytes = MAX_SERIES_RAW},
-                                            .legal_label_names = true,
+                                            .rules = {.encode = rpp_pprof_encode,
+                                                      .max_raw_bytes = RAW_MAX,
+                                                      .max_age_ns = RPP_BACKEND_AGE_MAX_NS,
+                                                      .max_series = MAX_SERIES,
+                                                      .one_group = true,
+                                                      .max_series_raw_bytes = MAX_SERIES_RAW},
                                             .deliver = rpp_backend_over_http_deliver,
                                             .begin = rpp_backend_over_http_begin,
                                             .end = rpp_backend_over_http_end,

@@ -63,8 +63,7 @@ rpp_backend *rpp_backend_pyroscope_new(const rpp_settings *settings, rpp_http_cl
     self->hints = hints;
     self->dialect = (rpp_dialect){.speaks_no_html = true, .says_500_for_many = true};
     self->backend = (rpp_backend){.name = "pyroscope",
-                                  .limits = rpp_pyroscope_limits,
-                                  .legal_label_names = true,
+                                  .rules = rpp_pyroscope_rules,
                                   .deliver = rpp_backend_over_http_deliver,
                                   .begin = rpp_backend_over_http_begin,
                                   .end = rpp_backend_over_http_end,

@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "base/version.h"
-#include "pprof/pprof_encoder.h"
-#include "pprof/window_series.h"
+#include "encoding/encoder.h"
+#include "encoding/window_series.h"
 #include "settings/pairs.h"
 
 /* Measured (benchmark/encode.c): level 1 takes a third of the time of level 6, for a tenth more bytes. */
@@ -28,8 +28,8 @@
 struct rpp_exporter {
     const rpp_frame_names *names;
     rpp_payload_queue *queue;
-    rpp_backend_limits limits;
-    rpp_pprof_options options;
+    rpp_payload_rules rules;
+    rpp_encode_options options;
     char **comments; /* NULL-terminated */
     bool told_of_labels, told_of_series;
     uint64_t random;
@@ -54,7 +54,7 @@ typedef struct part {
     rpp_byte_buffer bytes;
     size_t left, raw_length, labelled_bytes; /* bytes before compression: how many may follow, how many came */
     uint64_t unlabelled; /* samples that lose their labels, because the window has no bytes left for them */
-    rpp_pprof_totals totals;
+    rpp_encode_totals totals;
 } part;
 
 /* --- start and end
@@ -102,23 +102,24 @@ static bool make_comments(rpp_exporter *exporter, const rpp_settings *settings)
 }
 
 rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_names *names, rpp_payload_queue *queue,
-                               const rpp_backend_limits *limits, bool legal_label_names)
+                               const rpp_payload_rules *rules)
 {
     rpp_exporter *exporter = rpp_calloc(1, sizeof *exporter);
     if (!exporter) return NULL;
     bool commented = make_comments(exporter, settings);
     exporter->names = names;
     exporter->queue = queue;
-    exporter->limits = *limits;
+    exporter->rules = *rules;
     exporter->random = rpp_random_seed();
-    exporter->options = (rpp_pprof_options){.mode = settings->mode | RPP_MODE_CUSTOM,
-                                            .period_ns = RPP_NS_PER_S / (settings->frequency ? settings->frequency : 1),
-                                            .vm_state_frames = settings->vm_state_frames,
-                                            .comments = (const char *const *)exporter->comments,
-                                            .doc_url = DOC_URL,
-                                            .settings = settings,
-                                            .legal_label_names = legal_label_names,
-                                            .policy = rpp_label_policy_new(settings, legal_label_names)};
+    exporter->options =
+        (rpp_encode_options){.mode = settings->mode | RPP_MODE_CUSTOM,
+                             .period_ns = RPP_NS_PER_S / (settings->frequency ? settings->frequency : 1),
+                             .vm_state_frames = settings->vm_state_frames,
+                             .comments = (const char *const *)exporter->comments,
+                             .doc_url = DOC_URL,
+                             .settings = settings,
+                             .legal_label_names = true,
+                             .policy = rpp_label_policy_new(settings, true)};
     if (commented && exporter->options.policy) return exporter;
     rpp_exporter_free(exporter);
     return NULL;
@@ -153,18 +154,18 @@ static rpp_status limited_write(rpp_byte_sink *sink, const void *bytes, size_t l
 
 /* Appends these rows as a profile to the part's bytes. */
 static rpp_status encode_profile(const window_parts *parts, size_t first, size_t count, part *made,
-                                 rpp_pprof_totals *totals)
+                                 rpp_encode_totals *totals)
 {
     const rpp_exporter *exporter = parts->exporter;
-    rpp_pprof_options options = exporter->options;
+    rpp_encode_options options = exporter->options;
     options.mode = parts->mode;
     options.rows = parts->rows;
     options.no_labels = parts->series != NULL;
     rpp_gzip_sink *gzip = rpp_gzip_sink_new(&made->bytes.sink, GZIP_LEVEL);
     if (!gzip) return RPP_NO_MEMORY;
     limit_sink limit = {{limited_write}, rpp_gzip_sink_as_sink(gzip), &made->left};
-    rpp_status status = rpp_pprof_encode(parts->profile, first, count, exporter->names, &options,
-                                         parts->shift_ns + parts->count * PART_OFFSET_NS, &limit.sink, totals);
+    rpp_status status = exporter->rules.encode(parts->profile, first, count, exporter->names, &options,
+                                               parts->shift_ns + parts->count * PART_OFFSET_NS, &limit.sink, totals);
     if (status == RPP_OK) status = rpp_gzip_sink_finish(gzip);
     made->raw_length += (size_t)rpp_gzip_sink_raw_bytes(gzip);
     rpp_gzip_sink_free(gzip);
@@ -179,7 +180,7 @@ static void add_values(uint64_t to[RPP_VALUE_COUNT], const uint64_t values[RPP_V
 static rpp_status encode_one_series(const window_parts *parts, uint32_t id, size_t first, size_t count, part *made)
 {
     rpp_pairs labels;
-    rpp_pprof_totals totals = {0};
+    rpp_encode_totals totals = {0};
     size_t series, before = made->bytes.length, raw_before = made->raw_length;
     rpp_status status = rpp_window_series_labels(parts->series, id, &labels);
     if (status == RPP_OK) status = rpp_series_list_begin(&made->bytes, &labels, &series);
@@ -201,7 +202,7 @@ static rpp_status encode_one_series(const window_parts *parts, uint32_t id, size
 
 static bool may_have_labels(const window_parts *parts, const part *made)
 {
-    size_t max_bytes = parts->exporter->limits.max_series_raw_bytes;
+    size_t max_bytes = parts->exporter->rules.max_series_raw_bytes;
     return !max_bytes || parts->labelled_bytes + made->labelled_bytes < max_bytes;
 }
 
@@ -281,9 +282,9 @@ static rpp_status encode_halves(window_parts *parts, size_t first, size_t count)
 /* A single row cannot be split. It is sent even if it is too large, because the backend may accept it. */
 static rpp_status encode_range(window_parts *parts, size_t first, size_t count)
 {
-    const rpp_backend_limits *limits = &parts->exporter->limits;
-    size_t max_raw_bytes = limits->max_raw_bytes && count > 1 ? limits->max_raw_bytes : SIZE_MAX;
-    bool too_many = count > 1 && limits->max_samples && count > limits->max_samples;
+    const rpp_payload_rules *rules = &parts->exporter->rules;
+    size_t max_raw_bytes = rules->max_raw_bytes && count > 1 ? rules->max_raw_bytes : SIZE_MAX;
+    bool too_many = count > 1 && rules->max_samples && count > rules->max_samples;
     if (too_many || is_hopeless(parts, first, count, max_raw_bytes)) {
         return encode_halves(parts, first, count);
     }
@@ -353,7 +354,7 @@ static void count_unlabelled(rpp_exporter *exporter, uint64_t unlabelled)
         RPP_LOG_WARN,
         "a window has more sets of labels than a request may have series (%u, of %zu MiB together): the rest is sent "
         "without labels; use fewer, put into label_deny what may go, or lower max_label_values",
-        (unsigned)exporter->limits.max_series, exporter->limits.max_series_raw_bytes >> 20);
+        (unsigned)exporter->rules.max_series, exporter->rules.max_series_raw_bytes >> 20);
 }
 
 static void discard_all(rpp_payload *payload)
@@ -375,7 +376,7 @@ static void count_window(const rpp_profile *profile)
 static uint64_t random_shift_ns(rpp_exporter *exporter, const rpp_profile *profile)
 {
     uint64_t duration_ns = rpp_profile_duration_ns(profile);
-    if (!exporter->limits.one_a_millisecond || !duration_ns) return 0;
+    if (!exporter->rules.one_a_millisecond || !duration_ns) return 0;
     return rpp_random_next(&exporter->random) % duration_ns;
 }
 
@@ -383,12 +384,12 @@ static uint64_t random_shift_ns(rpp_exporter *exporter, const rpp_profile *profi
 static rpp_status find_series(rpp_exporter *exporter, const window_parts *parts, rpp_window_series *series)
 {
     const rpp_payload no_labels = {0};
-    rpp_pprof_options options = exporter->options;
+    rpp_encode_options options = exporter->options;
     rpp_pairs taken = {0};
     options.mode = parts->mode;
     rpp_status status = rpp_series_labels(exporter->options.settings, &no_labels, &taken);
     if (status == RPP_OK) {
-        status = rpp_window_series_init(series, parts->profile, &options, &taken, exporter->limits.max_series);
+        status = rpp_window_series_init(series, parts->profile, &options, &taken, exporter->rules.max_series);
     }
     rpp_pairs_destroy(&taken);
     return status;
@@ -399,7 +400,7 @@ static rpp_status encode_values(rpp_exporter *exporter, window_parts *parts, uns
 {
     const rpp_profile *profile = parts->profile;
     parts->mode = mode;
-    if (!exporter->limits.max_series) {
+    if (!exporter->rules.max_series) {
         parts->rows = rpp_profile_rows(profile);
         return encode_range(parts, 0, rpp_profile_row_count(profile));
     }
@@ -440,13 +441,13 @@ static rpp_status encode_window(rpp_exporter *exporter, window_parts *parts)
     unsigned mode = mode_of(exporter, parts->profile);
     rpp_label_policy_begin(exporter->options.policy, rpp_profile_time_ns(parts->profile));
     rpp_status status = RPP_OK;
-    if (!exporter->limits.one_group) status = encode_values(exporter, parts, mode);
-    for (rpp_value_group group = 0; exporter->limits.one_group && group < RPP_GROUP_COUNT; group++) {
+    if (!exporter->rules.one_group) status = encode_values(exporter, parts, mode);
+    for (rpp_value_group group = 0; exporter->rules.one_group && group < RPP_GROUP_COUNT; group++) {
         unsigned of_group = mode & rpp_group_mode(group);
         parts->count = parts_of_series(parts, group);
         if (of_group && status == RPP_OK) status = encode_values(exporter, parts, of_group);
     }
-    if (status == RPP_OK && exporter->limits.max_series) count_unlabelled(exporter, parts->unlabelled);
+    if (status == RPP_OK && exporter->rules.max_series) count_unlabelled(exporter, parts->unlabelled);
     return status;
 }
 

@@ -21,7 +21,7 @@ typedef struct rpp_exporter rpp_exporter;
 
 /* NULL if out of memory. */
 rpp_exporter *rpp_exporter_new(const rpp_settings *settings, const rpp_frame_names *names, rpp_payload_queue *queue,
-                               const rpp_backend_limits *limits, bool legal_label_names);
+                               const rpp_payload_rules *rules);
 void rpp_exporter_free(rpp_exporter *exporter);
 /* Logs and counts failures (encode_failures). */
 void rpp_exporter_export(rpp_exporter *exporter, rpp_profile *profile);

@@ -143,7 +143,7 @@ static unsigned free_place(const rpp_uploader *self)
 
 static bool is_too_old(const rpp_uploader *self, const rpp_payload *payload, uint64_t *age_ns)
 {
-    uint64_t now = realtime_ns(self), max = self->options.max_age_ns, limit = self->backend->limits.max_age_ns;
+    uint64_t now = realtime_ns(self), max = self->options.max_age_ns, limit = self->backend->rules.max_age_ns;
     if (!max || (limit && limit < max)) max = limit;
     *age_ns = now > payload->time_ns ? now - payload->time_ns : 0;
     return max && *age_ns > max;

@@ -8,7 +8,7 @@
 #include "base/gzip_sink.h"
 #include "base/stats.h"
 #include "base/version.h"
-#include "pprof/pprof_encoder.h"
+#include "encoding/pprof_encoder.h"
 #include "settings/pairs.h"
 #include "settings/settings.h"
 
@@ -56,15 +56,15 @@ rpp_status rpp_window_encoder_encode(const rpp_window_encoder *encoder, const rp
                                      const rpp_frame_names *names, rpp_byte_buffer *into, uint64_t *samples)
 {
     char frequency[32], effective[48], count[48];
-    rpp_pprof_totals totals = {0};
+    rpp_encode_totals totals = {0};
     const char *comments[] = {"rperf-push " RPP_VERSION, frequency, effective, count, NULL};
     snprintf(frequency, sizeof frequency, "frequency %u Hz", (unsigned)encoder->frequency);
     snprintf(effective, sizeof effective, "effective_frequency %.0f", rpp_stats_effective_frequency());
     snprintf(count, sizeof count, "sampling_count %llu", (unsigned long long)captures_of(profile));
-    rpp_pprof_options options = {.mode = encoder->mode,
-                                 .period_ns = RPP_NS_PER_S / (encoder->frequency ? encoder->frequency : 1),
-                                 .comments = comments,
-                                 .settings = encoder->settings};
+    rpp_encode_options options = {.mode = encoder->mode,
+                                  .period_ns = RPP_NS_PER_S / (encoder->frequency ? encoder->frequency : 1),
+                                  .comments = comments,
+                                  .settings = encoder->settings};
     rpp_gzip_sink *gzip = encoder->gzip ? rpp_gzip_sink_new(&into->sink, GZIP_LEVEL) : NULL;
     if (encoder->gzip && !gzip) return RPP_NO_MEMORY;
     rpp_status status = rpp_pprof_encode(profile, 0, rpp_profile_row_count(profile), names, &options, 0,

@@ -5,14 +5,14 @@
 
 #include "core/base/alloc.h"
 #include "core/base/gzip_sink.h"
-#include "core/pprof/pprof_decoder.h"
-#include "core/pprof/pprof_encoder.h"
+#include "core/encoding/pprof_decoder.h"
+#include "core/encoding/pprof_encoder.h"
 #include "data/rb_numbering.h"
 #include "vm/rb_values.h"
 
 #define DOC_URL "https://github.com/rperf-push/rperf-push"
 
-_Static_assert(RPP_PPROF_MAX_VALUES == RPP_PPROF_READ_MAX_VALUES, "what was read can be written");
+_Static_assert(RPP_ENCODE_MAX_VALUES == RPP_PPROF_READ_MAX_VALUES, "what was read can be written");
 
 static void check(rpp_status status, const char *what)
 {
@@ -40,7 +40,7 @@ typedef struct encoding {
     rpp_profile *profile;
     uint32_t *frame_ids; /* function -> id in names; 0: not yet */
     size_t frame_id_count;
-    rpp_pprof_own_label *labels;
+    rpp_encode_label *labels;
     size_t label_count, label_capacity;
     uint32_t *starts; /* of the labels of each set */
     uint32_t *sets;   /* of each sample */
@@ -87,10 +87,10 @@ static void open_encoding(encoding *e, long sample_count, size_t value_count)
 }
 
 /* [key, text] or [key, number, unit]. The bytes stay the Strings'. */
-static rpp_pprof_own_label label_of(VALUE parts)
+static rpp_encode_label label_of(VALUE parts)
 {
     VALUE key = of_type(rb_ary_entry(of_type(parts, T_ARRAY), 0), T_STRING), value = rb_ary_entry(parts, 1);
-    rpp_pprof_own_label label = {.key = RSTRING_PTR(key), .key_length = (size_t)RSTRING_LEN(key)};
+    rpp_encode_label label = {.key = RSTRING_PTR(key), .key_length = (size_t)RSTRING_LEN(key)};
     if (RB_INTEGER_TYPE_P(value)) {
         VALUE unit = of_type(rb_ary_entry(parts, 2), T_STRING);
         label.number = NUM2LL(value);
@@ -104,7 +104,7 @@ static rpp_pprof_own_label label_of(VALUE parts)
 }
 
 /* Last of all: Ruby must not move Strings any more. */
-static rpp_pprof_own_labels read_labels(encoding *e)
+static rpp_encode_labels read_labels(encoding *e)
 {
     VALUE sets = of_type(fetch(e->request, "label_sets"), T_ARRAY);
     e->starts = rpp_calloc((size_t)RARRAY_LEN(sets) + 1, sizeof *e->starts);
@@ -120,7 +120,7 @@ static rpp_pprof_own_labels read_labels(encoding *e)
         for (long j = 0; j < RARRAY_LEN(set); j++) e->labels[e->label_count++] = label_of(RARRAY_AREF(set, j));
         e->starts[i + 1] = (uint32_t)e->label_count;
     }
-    return (rpp_pprof_own_labels){e->labels, e->starts, (size_t)RARRAY_LEN(sets), e->sets};
+    return (rpp_encode_labels){e->labels, e->starts, (size_t)RARRAY_LEN(sets), e->sets};
 }
 
 static uint32_t frame_id_of(encoding *e, uint32_t function)
@@ -186,13 +186,13 @@ static void read_comments(encoding *e)
 static size_t count_types(VALUE request)
 {
     size_t count = (size_t)RARRAY_LEN(of_type(fetch(request, "types"), T_ARRAY));
-    if (count <= RPP_PPROF_MAX_VALUES) return count;
+    if (count <= RPP_ENCODE_MAX_VALUES) return count;
     rb_raise(rb_eArgError, "a pprof that RperfPush.load reads has at most %d kinds of values, got %zu",
-             RPP_PPROF_MAX_VALUES, count);
+             RPP_ENCODE_MAX_VALUES, count);
 }
 
 /* Late, as the labels: compaction moves Strings, and reading samples makes objects. */
-static void read_types(VALUE request, rpp_pprof_values *values)
+static void read_types(VALUE request, rpp_encode_values *values)
 {
     VALUE types = of_type(fetch(request, "types"), T_ARRAY);
     for (size_t i = 0; i < values->count; i++) {
@@ -207,17 +207,17 @@ static VALUE encode(VALUE argument)
     encoding *e = (encoding *)argument;
     VALUE samples = of_type(fetch(e->request, "samples"), T_ARRAY);
     VALUE columns = of_type(fetch(e->request, "columns"), T_ARRAY);
-    rpp_pprof_values values = {.count = count_types(e->request)};
+    rpp_encode_values values = {.count = count_types(e->request)};
     if ((size_t)RARRAY_LEN(columns) != values.count) rb_raise(rb_eArgError, "a column for each type");
     open_encoding(e, RARRAY_LEN(samples), values.count);
     read_samples(e, samples, columns);
     rpp_profile_close(e->profile, NUM2ULL(fetch(e->request, "time_ns")), NUM2ULL(fetch(e->request, "duration_ns")));
     values.numbers = e->numbers;
-    rpp_pprof_options options = {
+    rpp_encode_options options = {
         .values = &values, .period_ns = NUM2ULL(fetch(e->request, "period_ns")), .doc_url = DOC_URL};
     read_comments(e);
     read_types(e->request, &values);
-    rpp_pprof_own_labels labels = read_labels(e);
+    rpp_encode_labels labels = read_labels(e);
     options.comments = e->comments;
     options.labels = &labels;
     check(rpp_pprof_encode(e->profile, 0, rpp_profile_row_count(e->profile), e->names, &options, 0,

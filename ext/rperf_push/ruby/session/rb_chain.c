@@ -39,7 +39,7 @@ static rpp_uploader *new_uploader(rb_rpp_chain *c)
 {
     rpp_uploader_options options = {
         .upload_timeout_ns = c->settings->upload_timeout_ns,
-        .max_age_ns = c->backend->limits.max_age_ns,
+        .max_age_ns = c->backend->rules.max_age_ns,
         .backoff = rpp_backoff_session_policy(c->spool != NULL, c->settings->resend_unconfirmed),
         .spool = c->spool,
     };
@@ -76,8 +76,7 @@ rb_rpp_chain *rb_rpp_chain_new(rpp_settings *settings, pthread_mutex_t *fork_loc
     bool wants_spool = settings->spool_directory && *settings->spool_directory;
     if (wants_spool) c->spool = rpp_spool_new(settings);
     if (c->backend && c->queue && (c->spool || !wants_spool)) {
-        c->exporter = rpp_exporter_new(settings, rb_rpp_frames_names(), c->queue, &c->backend->limits,
-                                       c->backend->legal_label_names);
+        c->exporter = rpp_exporter_new(settings, rb_rpp_frames_names(), c->queue, &c->backend->rules);
         c->uploader = new_uploader(c);
         c->pipeline = new_pipeline(c);
     }

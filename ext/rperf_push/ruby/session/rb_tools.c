@@ -85,8 +85,7 @@ static VALUE make_tiny_profile(VALUE argument)
     t->queue = rpp_payload_queue_new(1, SIZE_MAX);
     rpp_profile *profile = tiny_profile(t, "rperf-push check");
     if (t->queue) {
-        t->exporter =
-            rpp_exporter_new(t->settings, t->names, t->queue, &t->backend->limits, t->backend->legal_label_names);
+        t->exporter = rpp_exporter_new(t->settings, t->names, t->queue, &t->backend->rules);
     }
     if (!t->exporter) {
         rpp_profile_free(profile);
@@ -167,13 +166,13 @@ static VALUE describe(const tool *t, const char *verdict, uint64_t took_ns)
     rb_rpp_put(hash, "target", rb_rpp_settings_target(t->settings));
     rb_rpp_put(hash, "application_name", rb_utf8_str_new_cstr(t->settings->application_name));
     rb_rpp_put(hash, "max_raw_bytes",
-               t->backend->limits.max_raw_bytes ? SIZET2NUM(t->backend->limits.max_raw_bytes) : Qnil);
+               t->backend->rules.max_raw_bytes ? SIZET2NUM(t->backend->rules.max_raw_bytes) : Qnil);
     return hash;
 }
 
 static bool is_too_old(tool *t)
 {
-    uint64_t now = rpp_realtime_ns(), max_ns = t->backend->limits.max_age_ns;
+    uint64_t now = rpp_realtime_ns(), max_ns = t->backend->rules.max_age_ns;
     if (!max_ns || t->time_ns + max_ns >= now) return false;
     snprintf(t->result.message, sizeof t->result.message,
              "the profile is %.1f hours old, the backend takes it for %.0f minutes",
@@ -231,7 +230,7 @@ static VALUE ask_for_group(VALUE argument)
 {
     tool *t = (tool *)argument;
     if (!open_backend(t)) return t->errors;
-    return t->backend->limits.one_group ? Qtrue : Qfalse;
+    return t->backend->rules.one_group ? Qtrue : Qfalse;
 }
 
 /* Whether a profile may have values of one group only (core/base/value_types.h), or the Array of errors. */

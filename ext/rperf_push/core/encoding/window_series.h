@@ -10,8 +10,8 @@
 #ifndef RPP_WINDOW_SERIES_H
 #define RPP_WINDOW_SERIES_H
 
-#include "pprof/pprof_encoder.h"
-#include "pprof/pprof_labels.h"
+#include "encoding/pprof_encoder.h"
+#include "encoding/pprof_labels.h"
 
 typedef struct rpp_window_series {
     /* The profile's rows by series: series with the most first, series 0 last; each keeps its order. Rows without a
@@ -34,7 +34,7 @@ typedef struct rpp_window_series {
 /* Uses the options' settings, policy and mode. `taken`: names that every series already has. Destroy it even on
  * failure. */
 RPP_NODISCARD rpp_status rpp_window_series_init(rpp_window_series *series, const rpp_profile *profile,
-                                                const rpp_pprof_options *options, const rpp_pairs *taken,
+                                                const rpp_encode_options *options, const rpp_pairs *taken,
                                                 uint32_t max_series);
 void rpp_window_series_destroy(rpp_window_series *series);
 

@@ -1,16 +1,16 @@
 /* pprof_sample.c - encodes one row as a pprof Sample message. */
-#include "pprof/pprof_sample.h"
+#include "encoding/pprof_sample.h"
 
 #include <string.h>
 
-#include "pprof/pprof_wire.h"
+#include "encoding/pprof_wire.h"
 #include "profile.pb.h"
 
 /* Tag and length of a label; tag and place of its key; tag and number, and tag and place of its unit. A text needs
  * less. */
 #define MAX_LABEL (2 + (1 + RPP_WIRE_VARINT32) + (1 + RPP_WIRE_VARINT64) + (1 + RPP_WIRE_VARINT32))
 /* Tags and lengths of the packed lists, the values, thread_seq and state. */
-#define MAX_REST  (2 * (1 + RPP_WIRE_VARINT64) + RPP_PPROF_MAX_VALUES * RPP_WIRE_VARINT64 + 2 * MAX_LABEL)
+#define MAX_REST  (2 * (1 + RPP_WIRE_VARINT64) + RPP_ENCODE_MAX_VALUES * RPP_WIRE_VARINT64 + 2 * MAX_LABEL)
 
 typedef perftools_profiles_Label label_message; /* its zero values are not written */
 
@@ -20,7 +20,7 @@ size_t rpp_pprof_sample_max_bytes(const rpp_pprof_index *index)
     return MAX_REST + ((size_t)index->deepest + 2) * RPP_WIRE_VARINT32 + index->labels.longest * MAX_LABEL;
 }
 
-static uint8_t *put_locations(uint8_t *start, const rpp_pprof_index *index, const rpp_pprof_options *options,
+static uint8_t *put_locations(uint8_t *start, const rpp_pprof_index *index, const rpp_encode_options *options,
                               const rpp_row *row)
 {
     uint8_t *content = start + RPP_WIRE_ROOM, *at = content;
@@ -39,10 +39,10 @@ static uint8_t *put_locations(uint8_t *start, const rpp_pprof_index *index, cons
     return rpp_wire_close(start, perftools_profiles_Sample_location_id_tag, content, at);
 }
 
-static uint8_t *put_values(uint8_t *start, const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row)
+static uint8_t *put_values(uint8_t *start, const rpp_pprof_index *index, const rpp_encode_options *options, size_t row)
 {
     uint8_t *content = start + RPP_WIRE_ROOM, *at = content;
-    int64_t values[RPP_PPROF_MAX_VALUES];
+    int64_t values[RPP_ENCODE_MAX_VALUES];
     size_t count = rpp_pprof_values_of(index, options, row, values);
     for (size_t i = 0; i < count; i++) at = rpp_wire_varint(at, (uint64_t)values[i]);
     return rpp_wire_close(start, perftools_profiles_Sample_value_tag, content, at);
@@ -79,7 +79,7 @@ static uint8_t *put_labels(uint8_t *at, const rpp_pprof_labels *labels, const rp
     return at;
 }
 
-size_t rpp_pprof_sample_write(const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row,
+size_t rpp_pprof_sample_write(const rpp_pprof_index *index, const rpp_encode_options *options, size_t row,
                               uint8_t *bytes)
 {
     const rpp_row *written = &index->rows[row];

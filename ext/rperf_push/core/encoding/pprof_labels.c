@@ -1,12 +1,12 @@
 /* pprof_labels.c - adds the labels of states, then set by set each label that the policy admits; or those of the
  * caller. */
-#include "pprof/pprof_labels.h"
+#include "encoding/pprof_labels.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/label_caps.h"
-#include "pprof/label_policy.h"
+#include "encoding/label_policy.h"
 
 #define OWN_SERIES_NAMES 3u /* __name__, service_name, __delta__ */
 
@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-static rpp_status add_own(rpp_pprof_labels *labels, const rpp_pprof_own_label *own, rpp_string_table *strings)
+static rpp_status add_own(rpp_pprof_labels *labels, const rpp_encode_label *own, rpp_string_table *strings)
 {
     rpp_pprof_label *item = &labels->items[labels->count];
     rpp_pprof_number *number = &labels->numbers[labels->count++];
@@ -130,7 +130,7 @@ static rpp_status add_own(rpp_pprof_labels *labels, const rpp_pprof_own_label *o
     return own->unit ? rpp_string_table_intern(strings, own->unit, own->unit_length, &number->unit) : RPP_OK;
 }
 
-rpp_status rpp_pprof_labels_init_own(rpp_pprof_labels *labels, const rpp_pprof_own_labels *own, const bool *used,
+rpp_status rpp_pprof_labels_init_own(rpp_pprof_labels *labels, const rpp_encode_labels *own, const bool *used,
                                      rpp_string_table *strings)
 {
     *labels = (rpp_pprof_labels){0};

@@ -4,15 +4,15 @@
  * (pprof_wire.h), and keep nothing. The rows are in the top-level message, whose callbacks run once, so they can count
  * the totals.
  */
-#include "pprof/pprof_encoder.h"
+#include "encoding/pprof_encoder.h"
 
 #include <pb_encode.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pprof/pprof_index.h"
-#include "pprof/pprof_sample.h"
-#include "pprof/pprof_wire.h"
+#include "encoding/pprof_index.h"
+#include "encoding/pprof_sample.h"
+#include "encoding/pprof_wire.h"
 #include "profile.pb.h"
 
 typedef perftools_profiles_Profile profile_message;
@@ -31,9 +31,9 @@ typedef struct staging {
 
 typedef struct writing_pass {
     const rpp_pprof_index *index;
-    const rpp_pprof_options *options;
+    const rpp_encode_options *options;
     uint8_t *sample; /* room for the longest sample */
-    rpp_pprof_totals totals;
+    rpp_encode_totals totals;
     staging out;
 } writing_pass;
 
@@ -147,13 +147,13 @@ static bool write_comments(pb_ostream_t *stream, const pb_field_t *field, void *
  * ---------------------------------------------------------------------------------------------------- */
 
 /* Time is sampled at a period. All else is counted: each one stands for itself. */
-static uint64_t period_of(const rpp_pprof_options *options)
+static uint64_t period_of(const rpp_encode_options *options)
 {
     bool is_time = options->values || rpp_mode_group(options->mode) == RPP_GROUP_PROCESS_CPU;
     return is_time ? options->period_ns : 1;
 }
 
-static void describe(profile_message *message, const rpp_pprof_index *index, const rpp_pprof_options *options,
+static void describe(profile_message *message, const rpp_pprof_index *index, const rpp_encode_options *options,
                      uint64_t time_offset_ns)
 {
     for (size_t i = 0; i < index->value_count; i++) {
@@ -201,8 +201,8 @@ static rpp_status write_profile(writing_pass *writing, uint64_t time_offset_ns)
 }
 
 rpp_status rpp_pprof_encode(const rpp_profile *profile, size_t first, size_t count, const rpp_frame_names *names,
-                            const rpp_pprof_options *options, uint64_t time_offset_ns, rpp_byte_sink *sink,
-                            rpp_pprof_totals *totals)
+                            const rpp_encode_options *options, uint64_t time_offset_ns, rpp_byte_sink *sink,
+                            rpp_encode_totals *totals)
 {
     rpp_pprof_index index;
     writing_pass *writing = NULL;

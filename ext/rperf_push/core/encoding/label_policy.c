@@ -1,5 +1,5 @@
 /* label_policy.c - three small tables: incoming keys, outgoing names, and the values seen under each name. */
-#include "pprof/label_policy.h"
+#include "encoding/label_policy.h"
 
 #include <string.h>
 

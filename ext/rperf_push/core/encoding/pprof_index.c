@@ -1,5 +1,5 @@
 /* pprof_index.c - follows rows to stacks to locations to functions and numbers each on first use; then the texts. */
-#include "pprof/pprof_index.h"
+#include "encoding/pprof_index.h"
 
 #include <string.h>
 
@@ -15,8 +15,8 @@ typedef struct numbering_pass {
     uint32_t frames_end;    /* one past the highest id in function_ids; frames above have no name */
 } numbering_pass;
 
-size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row,
-                           int64_t values[RPP_PPROF_MAX_VALUES])
+size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_encode_options *options, size_t row,
+                           int64_t values[RPP_ENCODE_MAX_VALUES])
 {
     if (options->values) {
         size_t count = options->values->count;
@@ -29,14 +29,14 @@ size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_pprof_options
     return index->value_count;
 }
 
-uint32_t rpp_pprof_set_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row)
+uint32_t rpp_pprof_set_of(const rpp_encode_options *options, const rpp_row *rows, size_t row)
 {
     return options->labels ? options->labels->sets[row] : rows[row].labels;
 }
 
-bool rpp_pprof_shows(const rpp_pprof_options *options, const rpp_row *rows, size_t row)
+bool rpp_pprof_shows(const rpp_encode_options *options, const rpp_row *rows, size_t row)
 {
-    const rpp_pprof_values *own = options->values;
+    const rpp_encode_values *own = options->values;
     for (size_t i = 0; own && i < own->count; i++) {
         if (own->numbers[row * own->count + i]) return true;
     }
@@ -124,7 +124,7 @@ static rpp_status number_stack(numbering_pass *numbering, uint32_t stack)
     return visible ? RPP_OK : number_synthetic(numbering, RPP_FRAME_UNKNOWN);
 }
 
-static rpp_status number_rows(numbering_pass *numbering, const rpp_pprof_options *options)
+static rpp_status number_rows(numbering_pass *numbering, const rpp_encode_options *options)
 {
     const rpp_pprof_index *index = numbering->index;
     for (size_t i = index->first; i < index->first + index->count; i++) {
@@ -183,9 +183,9 @@ static rpp_status intern_value(rpp_pprof_index *index, const char *type, const c
     return status == RPP_OK ? intern(index, unit, &index->value_units[at]) : status;
 }
 
-static rpp_status intern_values(rpp_pprof_index *index, const rpp_pprof_options *options)
+static rpp_status intern_values(rpp_pprof_index *index, const rpp_encode_options *options)
 {
-    const rpp_pprof_values *own = options->values;
+    const rpp_encode_values *own = options->values;
     rpp_status status = RPP_OK;
     for (size_t i = 0; own && i < own->count && status == RPP_OK; i++) {
         status = intern_value(index, own->types[i], own->units[i]);
@@ -198,7 +198,7 @@ static rpp_status intern_values(rpp_pprof_index *index, const rpp_pprof_options 
     return status;
 }
 
-static rpp_status intern_header(rpp_pprof_index *index, const rpp_pprof_options *options)
+static rpp_status intern_header(rpp_pprof_index *index, const rpp_encode_options *options)
 {
     const rpp_value_group_type *group = &rpp_value_groups[options->values ? 0 : rpp_mode_group(options->mode)];
     rpp_status status = intern(index, group->period_unit, &index->period_unit);
@@ -232,12 +232,12 @@ static uint32_t frames_end(const rpp_stack_table *stacks, const rpp_frame_names 
     return end;
 }
 
-static size_t set_count(const rpp_profile *profile, const rpp_pprof_options *options)
+static size_t set_count(const rpp_profile *profile, const rpp_encode_options *options)
 {
     return options->labels ? options->labels->set_count : rpp_label_sets_count(rpp_profile_label_sets(profile));
 }
 
-static rpp_status init_labels(rpp_pprof_index *index, const bool *used, const rpp_pprof_options *options)
+static rpp_status init_labels(rpp_pprof_index *index, const bool *used, const rpp_encode_options *options)
 {
     if (options->no_labels) return RPP_OK;
     if (options->labels) return rpp_pprof_labels_init_own(&index->labels, options->labels, used, index->strings);
@@ -246,7 +246,7 @@ static rpp_status init_labels(rpp_pprof_index *index, const bool *used, const rp
 }
 
 rpp_status rpp_pprof_index_init(rpp_pprof_index *index, const rpp_profile *profile, size_t first, size_t count,
-                                const rpp_frame_names *names, const rpp_pprof_options *options)
+                                const rpp_frame_names *names, const rpp_encode_options *options)
 {
     const rpp_stack_table *stacks = rpp_profile_stacks(profile);
     const rpp_row *rows = options->rows ? options->rows : rpp_profile_rows(profile);

@@ -1,5 +1,5 @@
 /* pprof_decoder.c - decodes texts and functions first, then locations, which refer to both; samples on demand. */
-#include "pprof/pprof_decoder.h"
+#include "encoding/pprof_decoder.h"
 
 #include "base/alloc.h"
 #include "base/hash_index.h"

@@ -1,5 +1,5 @@
 /* string_table.c - maps strings to small ids, for the string table of one pprof. */
-#include "pprof/string_table.h"
+#include "encoding/string_table.h"
 
 #include <string.h>
 

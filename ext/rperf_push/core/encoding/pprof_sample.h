@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pprof/pprof_index.h"
+#include "encoding/pprof_index.h"
 
 /* The maximum number of bytes of a sample of these rows. */
 size_t rpp_pprof_sample_max_bytes(const rpp_pprof_index *index);
 /* Writes the message without tag and length; returns its length. */
-size_t rpp_pprof_sample_write(const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row,
+size_t rpp_pprof_sample_write(const rpp_pprof_index *index, const rpp_encode_options *options, size_t row,
                               uint8_t *bytes);
 
 #endif

@@ -1,11 +1,11 @@
 /* window_series.c - finds the text set of each row, numbers sets on first use, and sorts the rows by these numbers. */
-#include "pprof/window_series.h"
+#include "encoding/window_series.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pprof/pprof_index.h"
+#include "encoding/pprof_index.h"
 #include "settings/pairs.h"
 
 #define UNKNOWN   UINT32_MAX
@@ -116,7 +116,7 @@ static uint64_t weight_of(const rpp_row *row, unsigned mode)
     return weight;
 }
 
-static rpp_status number_rows(rpp_window_series *series, const rpp_profile *profile, const rpp_pprof_options *options,
+static rpp_status number_rows(rpp_window_series *series, const rpp_profile *profile, const rpp_encode_options *options,
                               const rpp_pairs *taken)
 {
     const rpp_row *rows = rpp_profile_rows(profile);
@@ -162,7 +162,7 @@ static rpp_status place_sets(rpp_window_series *series, uint32_t max_series)
 }
 
 /* A counting sort: rows of the same series become neighbours and keep their order. */
-static rpp_status order_rows(rpp_window_series *series, const rpp_profile *profile, const rpp_pprof_options *options)
+static rpp_status order_rows(rpp_window_series *series, const rpp_profile *profile, const rpp_encode_options *options)
 {
     const rpp_row *rows = rpp_profile_rows(profile);
     size_t count = rpp_profile_row_count(profile), places = series->sets[0].place + 1;
@@ -185,7 +185,7 @@ static rpp_status order_rows(rpp_window_series *series, const rpp_profile *profi
 /* --- all of it
  * ------------------------------------------------------------------------------------------------------ */
 
-static rpp_status read_labels(rpp_window_series *series, const rpp_label_sets *sets, const rpp_pprof_options *options)
+static rpp_status read_labels(rpp_window_series *series, const rpp_label_sets *sets, const rpp_encode_options *options)
 {
     uint32_t count = rpp_label_sets_count(sets);
     bool *used = rpp_calloc((size_t)count + 1, sizeof *used);
@@ -198,7 +198,7 @@ static rpp_status read_labels(rpp_window_series *series, const rpp_label_sets *s
 }
 
 rpp_status rpp_window_series_init(rpp_window_series *series, const rpp_profile *profile,
-                                  const rpp_pprof_options *options, const rpp_pairs *taken, uint32_t max_series)
+                                  const rpp_encode_options *options, const rpp_pairs *taken, uint32_t max_series)
 {
     const rpp_label_sets *sets = rpp_profile_label_sets(profile);
     size_t places = (size_t)rpp_label_sets_count(sets) * RPP_STATE_COUNT;

@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "pprof/label_policy.h"
-#include "pprof/pprof_options.h"
-#include "pprof/string_table.h"
+#include "encoding/encoder.h"
+#include "encoding/label_policy.h"
+#include "encoding/string_table.h"
 #include "sampling/label_sets.h"
 #include "sampling/sample_buffer.h"
 #include "settings/settings.h"
@@ -50,7 +50,7 @@ RPP_NODISCARD rpp_status rpp_pprof_labels_init(rpp_pprof_labels *labels, const r
                                                const rpp_settings *settings, bool legal_names, rpp_label_policy *policy,
                                                rpp_string_table *strings);
 /* The same with labels of the caller's own; states have none. */
-RPP_NODISCARD rpp_status rpp_pprof_labels_init_own(rpp_pprof_labels *labels, const rpp_pprof_own_labels *own,
+RPP_NODISCARD rpp_status rpp_pprof_labels_init_own(rpp_pprof_labels *labels, const rpp_encode_labels *own,
                                                    const bool *used, rpp_string_table *strings);
 void rpp_pprof_labels_destroy(rpp_pprof_labels *labels);
 

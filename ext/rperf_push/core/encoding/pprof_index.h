@@ -10,9 +10,9 @@
 #ifndef RPP_PPROF_INDEX_H
 #define RPP_PPROF_INDEX_H
 
-#include "pprof/pprof_labels.h"
-#include "pprof/pprof_options.h"
-#include "pprof/string_table.h"
+#include "encoding/encoder.h"
+#include "encoding/pprof_labels.h"
+#include "encoding/string_table.h"
 #include "profile/columns.h"
 #include "profile/profile.h"
 #include "sampling/frame_names.h"
@@ -36,7 +36,7 @@ typedef struct rpp_pprof_index {
     size_t first, count; /* the encoded rows */
     rpp_string_table *strings;
     uint32_t period_type, period_unit, mapping_file, doc_url; /* places in the string table; 0: none */
-    uint32_t value_types[RPP_PPROF_MAX_VALUES], value_units[RPP_PPROF_MAX_VALUES];
+    uint32_t value_types[RPP_ENCODE_MAX_VALUES], value_units[RPP_ENCODE_MAX_VALUES];
     rpp_column columns[RPP_COLUMNS_MAX]; /* the values of the rows, if they are not replaced */
     size_t value_count;
     uint32_t *comments;
@@ -54,15 +54,15 @@ typedef struct rpp_pprof_index {
 /* Destroy it even on failure. */
 RPP_NODISCARD rpp_status rpp_pprof_index_init(rpp_pprof_index *index, const rpp_profile *profile, size_t first,
                                               size_t count, const rpp_frame_names *names,
-                                              const rpp_pprof_options *options);
+                                              const rpp_encode_options *options);
 void rpp_pprof_index_destroy(rpp_pprof_index *index);
 
 /* Returns the number of a row's values, and the values. */
-size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_pprof_options *options, size_t row,
-                           int64_t values[RPP_PPROF_MAX_VALUES]);
+size_t rpp_pprof_values_of(const rpp_pprof_index *index, const rpp_encode_options *options, size_t row,
+                           int64_t values[RPP_ENCODE_MAX_VALUES]);
 /* The label set of a row: its own, or the caller's. */
-uint32_t rpp_pprof_set_of(const rpp_pprof_options *options, const rpp_row *rows, size_t row);
+uint32_t rpp_pprof_set_of(const rpp_encode_options *options, const rpp_row *rows, size_t row);
 /* True if one of these values is not zero. */
-bool rpp_pprof_shows(const rpp_pprof_options *options, const rpp_row *rows, size_t row);
+bool rpp_pprof_shows(const rpp_encode_options *options, const rpp_row *rows, size_t row);
 
 #endif
