@@ -8,8 +8,10 @@ module RperfPush
     WEIGHT_SQUARES = :weight_squares
     SQUARES = /_squares\z/
     NANOSECONDS = "nanoseconds"
-    LEVELS = %i[inuse_objects inuse_space].freeze # how much there is at the end: windows of a process do not add up
-    WEIGHTS = { alloc: :alloc_objects, heap: :inuse_objects, contention: :contentions }.freeze # of a mode that has several values
+    # How much there is at the end of a window: windows of a process do not add up.
+    LEVELS = Native.value_types.filter_map { |type, _, _, _, level| type.to_sym if level }.freeze
+    # mode => its first value
+    WEIGHTS = Native.value_types.reverse.to_h { |type, _, _, mode| [mode, type.to_sym] }.freeze
 
     module_function
 

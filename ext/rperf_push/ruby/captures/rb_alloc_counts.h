@@ -15,8 +15,8 @@
 
 typedef struct rb_rpp_alloc_settings {
     bool wanted;
-    uint32_t interval; /* each n-th object; 0: at random, and shared out */
-    bool heap;         /* those that are captured are watched (rb_heap.h) */
+    uint32_t interval;    /* each n-th object; 0: at random, for all that are counted */
+    uint32_t watched_max; /* of those that are captured (rb_heap.h); 0: none is watched */
 } rb_rpp_alloc_settings;
 
 /* Of all Ractors, since the process began. */

@@ -23,13 +23,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/value_types.h"
 #include "core/sampling/watched.h"
 #include "threads/rb_threads.h"
 
-/* How many objects are watched at the most: sampled ones, and with an interval. */
+/* How many objects a session of this mode watches at the most: none without levels, sampled ones, or one in each
+ * interval. */
 #define RB_RPP_WATCHED_SAMPLED 16384u
-static inline uint32_t rb_rpp_watched_max(uint32_t alloc_interval)
+static inline uint32_t rb_rpp_watched_max(unsigned mode, uint32_t alloc_interval)
 {
+    if (!(mode & rpp_level_mode())) return 0;
     return alloc_interval ? RPP_WATCHED_MAX : RB_RPP_WATCHED_SAMPLED;
 }
 

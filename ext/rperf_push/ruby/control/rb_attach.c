@@ -262,7 +262,7 @@ static attach *attach_new(rb_rpp_subscriber subscriber, const wish *w, rpp_contr
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
         .keeps_pace = true, /* the peer shows so many a second */
-        .watched_max = w->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_watched_max(0) : 0,
+        .watched_max = rb_rpp_watched_max(w->mode, 0),
         .ages = true,
     };
     a->subscriber = subscriber;
@@ -295,7 +295,7 @@ rpp_status rb_rpp_attach_open(const rpp_control_request *request, rpp_control_ou
                  rpp_mode_text(RPP_MODE_ALL, "|", each), rpp_mode_text(RPP_MODE_ALL, ",", together));
         return RPP_INVALID;
     }
-    if ((w.mode & RPP_MODE_INUSE_OBJECTS) && rb_rpp_heap_why_not()) {
+    if (rb_rpp_watched_max(w.mode, 0) && rb_rpp_heap_why_not()) {
         snprintf(why, RPP_CONTROL_WHY_MAX, "%s", rb_rpp_heap_why_not());
         return RPP_INVALID;
     }

@@ -16,14 +16,15 @@ static VALUE native_modes(VALUE self)
     return modes;
 }
 
-/* [type, unit, the number of its group] of each value. */
+/* [type, unit, the number of its group, mode, whether it is a level] of each value. */
 static VALUE native_value_types(VALUE self)
 {
     VALUE types = rb_ary_new();
     for (unsigned value = 0; value < RPP_VALUE_COUNT; value++) {
         const rpp_value_type *known = &rpp_value_types[value];
-        VALUE row[] = {rb_utf8_str_new_cstr(known->type), rb_utf8_str_new_cstr(known->unit), UINT2NUM(known->group)};
-        rb_ary_push(types, rb_ary_new_from_values(3, row));
+        VALUE row[] = {rb_utf8_str_new_cstr(known->type), rb_utf8_str_new_cstr(known->unit), UINT2NUM(known->group),
+                       ID2SYM(rb_intern(known->mode)), known->scaled_by == RPP_LEVEL ? Qtrue : Qfalse};
+        rb_ary_push(types, rb_ary_new_from_values(5, row));
     }
     return types;
 }

@@ -108,15 +108,15 @@ static VALUE native_start(VALUE self, VALUE wanted, VALUE mode, VALUE frequency,
                           VALUE defer, VALUE engine, VALUE alloc_interval, VALUE class_labels, VALUE directory,
                           VALUE inherit)
 {
-    bool heap = NUM2UINT(mode) & RPP_MODE_INUSE_OBJECTS;
-    const char *why_not = heap ? rb_rpp_heap_why_not() : NULL;
+    uint32_t watched_max = rb_rpp_watched_max(NUM2UINT(mode), NUM2UINT(alloc_interval));
+    const char *why_not = watched_max ? rb_rpp_heap_why_not() : NULL;
     if (why_not) rb_raise(rb_eArgError, "%s", why_not);
     rb_rpp_demand_settings settings = {
         .shape = {.mode = NUM2UINT(mode),
                   .lines = RTEST(lines),
                   .separate = !RTEST(aggregate),
                   .class_labels = RTEST(class_labels),
-                  .watched_max = heap ? rb_rpp_watched_max(NUM2UINT(alloc_interval)) : 0},
+                  .watched_max = watched_max},
         .frequency = NUM2UINT(frequency),
         .engine = (rpp_engine_kind)NUM2INT(engine),
         .alloc_interval = NUM2UINT(alloc_interval),

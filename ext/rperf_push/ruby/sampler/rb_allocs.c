@@ -228,7 +228,7 @@ static void choose_who_watches(void)
 void rb_rpp_allocs_attach(rb_rpp_subscriber subscriber, const rb_rpp_alloc_settings *settings)
 {
     rb_rpp_alloc_counts_attach(subscriber, settings);
-    if (settings->heap) rb_rpp_heap_attach(subscriber, rb_rpp_watched_max(settings->interval));
+    if (settings->watched_max) rb_rpp_heap_attach(subscriber, settings->watched_max);
 }
 
 void rb_rpp_allocs_detach(rb_rpp_subscriber subscriber)

@@ -27,7 +27,14 @@
 #include <stdint.h>
 
 #include "captures/rb_alloc_counts.h"
+#include "core/base/value_types.h"
 #include "core/sampling/bursts.h"
+
+/* True if values of this mode are made of objects. */
+static inline bool rb_rpp_allocs_are_wanted(unsigned mode)
+{
+    return mode & (RPP_MODE_ALLOC_OBJECTS | RPP_MODE_ALLOC_SPACE | rpp_level_mode());
+}
 
 /* For pipelines: when they watch. */
 extern const rpp_bursts rb_rpp_allocs_bursts;

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "captures/rb_budget.h"
+#include "captures/rb_heap.h"
 #include "captures/rb_labels.h"
 #include "captures/rb_rotation.h"
 #include "captures/rb_thread_starts.h"
@@ -210,7 +211,7 @@ static void resume_at(rb_rpp_subscriber subscriber, uint64_t now)
 
 void rb_rpp_sampler_prepare(const rb_rpp_sampler_options *options, bool paused)
 {
-    if (options->engine != RPP_ENGINE_SAFEPOINT || options->mode & (RPP_MODE_ALLOC_OBJECTS | RPP_MODE_INUSE_OBJECTS)) {
+    if (options->engine != RPP_ENGINE_SAFEPOINT || rb_rpp_allocs_are_wanted(options->mode)) {
         rb_rpp_walk_prove();
     }
     if (!paused) rb_rpp_sampler_follow_threads();
@@ -235,9 +236,11 @@ void rb_rpp_sampler_pause(rb_rpp_subscriber subscriber)
 void rb_rpp_sampler_attach(rb_rpp_subscriber subscriber, const rb_rpp_sampler_options *options, rpp_pipeline *pipeline,
                            bool paused)
 {
-    bool heap = options->mode & RPP_MODE_INUSE_OBJECTS;
-    const rb_rpp_alloc_settings allocations = {heap || options->mode & RPP_MODE_ALLOC_OBJECTS, options->alloc_interval,
-                                               heap};
+    const rb_rpp_alloc_settings allocations = {
+        .wanted = rb_rpp_allocs_are_wanted(options->mode),
+        .interval = options->alloc_interval,
+        .watched_max = rb_rpp_watched_max(options->mode, options->alloc_interval),
+    };
     if (rb_rpp_subscriber_pipeline(subscriber)) rb_rpp_sampler_detach(subscriber); /* another thread is stopping it */
     if (!paused) rb_rpp_sampler_follow_threads(); /* again, if all other sessions have ended since it was prepared */
     bool first = !rb_rpp_subscribers_any();

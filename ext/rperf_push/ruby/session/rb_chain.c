@@ -53,7 +53,7 @@ static rpp_pipeline *new_pipeline(rb_rpp_chain *c)
         .buffer_half_bytes = BUFFER_HALF_BYTES,
         .limits = rpp_profile_default_limits,
         .class_labels = c->settings->class_labels,
-        .watched_max = c->settings->mode & RPP_MODE_INUSE_OBJECTS ? rb_rpp_watched_max(0) : 0,
+        .watched_max = rb_rpp_watched_max(c->settings->mode, 0),
         .warns_without_samples = true,
         .seen = rb_rpp_inspect_whereabouts(),
     };
