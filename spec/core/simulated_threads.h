@@ -49,7 +49,7 @@ typedef struct sim_world {
     bool has_collector;      /* it ticks instead of the kernel */
     double crowded; /* how often its tick within the first `keeps_core_ns` of a run waits until they are over */
     uint64_t keeps_core_ns;
-    rpp_late_ticks ages; /* for rules.late_ticks */
+    rpp_late_ticks late_ticks; /* for rules.late_ticks */
     rpp_profile *profile;
     rpp_carry_over carry_over;
     uint32_t threads;

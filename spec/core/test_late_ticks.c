@@ -40,7 +40,7 @@ TEST(a_finding_weighs_the_time_at_its_age_for_each_finding_there)
     check_near(find_every(&all, &own, 1, OLD_NS, 200), RUN_NS - (RPP_ON_GVL_STEPS - 1) * RPP_ON_GVL_STEP_NS);
 }
 
-TEST(ages_that_nobody_finds_take_nothing_from_others)
+TEST(steps_without_a_finding_take_nothing_from_others)
 {
     rpp_late_ticks all = {.findings = 0}, own = all;
     find_every(&all, &own, 10, 3 * RPP_ON_GVL_STEP_NS, 200);

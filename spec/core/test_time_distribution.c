@@ -296,7 +296,7 @@ static void check_missed_ticks(double missed, unsigned threads, double run_ms)
     sim_world_destroy(&world);
 }
 
-TEST(ticks_that_do_not_come_leave_no_time_behind)
+TEST_BY_NUMBERS(ticks_that_do_not_come_leave_no_time_behind)
 {
     static const double missed[] = {0, 0.3, 0.55, 0.75, 0.9};
     for (unsigned i = 0; i < 5; i++) {
@@ -350,7 +350,7 @@ static void add_after_missed_ticks(uint64_t seed, double seen_ns[2], double is_n
     sim_world_destroy(&world);
 }
 
-TEST_BY_NUMBERS(missed_ticks_leave_no_mark_on_shares)
+TEST_BY_NUMBERS(missed_ticks_leave_the_distribution_alone)
 {
     double seen_ns[2] = {0}, is_ns[2] = {0};
     for (uint64_t seed = 1; seed <= 40; seed++) add_after_missed_ticks(seed, seen_ns, is_ns);
@@ -488,7 +488,7 @@ TEST(threads_that_wait_for_a_core_get_what_they_burnt)
     add_wait(sleeps_with_gvl, 12, false, MS(5), MS(15));
     sim_world_init(&world, 21, MS(4), MS(4));
     world.has_collector = true;
-    world.rules.late_ticks = &world.ages;
+    world.rules.late_ticks = &world.late_ticks;
     world.window_ns = MS(400);
     sim_run(&world, patterns, 4, 2000);
     sim_check_sums(&world);
@@ -501,9 +501,9 @@ TEST(threads_that_wait_for_a_core_get_what_they_burnt)
 }
 
 /* A thread that has just woken up keeps its core: six of ten ticks that are due in its first two milliseconds come
- * after them. In bursts of one length each place has ages of its own. Returns the first quarter's share, over its true
- * one. */
-static double first_quarter_where_ticks_are_late(double burst_ms, unsigned threads, bool by_age)
+ * after them. In bursts of one length each place has a time since the GVL was acquired of its own. Returns the first
+ * quarter's share, over its true one. */
+static double first_quarter_where_ticks_are_late(double burst_ms, unsigned threads, bool weighed)
 {
     static pattern patterns[8];
     static sim_world world;
@@ -514,7 +514,7 @@ static double first_quarter_where_ticks_are_late(double burst_ms, unsigned threa
     }
     sim_world_init(&world, 31 + threads, MS(5.025), MS(4));
     world.has_collector = true;
-    world.rules.late_ticks = by_age ? &world.ages : NULL;
+    world.rules.late_ticks = weighed ? &world.late_ticks : NULL;
     world.crowded = 0.6;
     world.keeps_core_ns = MS(2);
     sim_run(&world, patterns, threads, 200 / threads);
@@ -524,7 +524,7 @@ static double first_quarter_where_ticks_are_late(double burst_ms, unsigned threa
         double is = world.is.cpu_ns[place][RPP_STATE_RUNNING];
         double seen = world.seen.cpu_ns[place][RPP_STATE_RUNNING] / is;
         double allowed = 0.03 + 4.5 * sqrt(2 * MS(5.025) / is);
-        if (by_age && !sim_is_near(seen, 1, allowed)) {
+        if (weighed && !sim_is_near(seen, 1, allowed)) {
             FAIL("%.1f ms, %u threads: %.1f %% of place %u", burst_ms, threads, 100 * seen, place);
         }
         if (!place) first = seen;
@@ -533,7 +533,7 @@ static double first_quarter_where_ticks_are_late(double burst_ms, unsigned threa
     return first;
 }
 
-TEST(late_ticks_of_a_collector_take_nothing_from_what_runs_first)
+TEST_BY_NUMBERS(late_ticks_of_a_collector_take_nothing_from_what_runs_first)
 {
     static const double bursts_ms[] = {0.3, 1.2, 4.8, 15};
     for (unsigned i = 0; i < 4; i++) {
@@ -543,7 +543,7 @@ TEST(late_ticks_of_a_collector_take_nothing_from_what_runs_first)
     }
 }
 
-TEST(late_ticks_would_take_it_without_ages)
+TEST(late_ticks_would_take_it_unweighed)
 {
     CHECK(first_quarter_where_ticks_are_late(4.8, 1, false) < 0.7);
 }
