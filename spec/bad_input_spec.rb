@@ -4,7 +4,7 @@ require "json"
 require_relative "support/pprof_profile"
 
 # Wrong configurations, and configurations one after the other, with the real core in processes of their own.
-RSpec.describe "A wrong configuration" do
+RSpec.describe "A wrong configuration", :interpreted, :text do
   # What is written in the block => what the one line says
   mistaken = {
     "server_address = 'pyroscope:4040'" => %(server_address must be an http or https URL such as http://localhost:4040, got "pyroscope:4040"),

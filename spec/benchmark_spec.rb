@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Only that the benchmarks run: how long something takes is not for a test to judge.
-RSpec.describe "the benchmarks" do
+RSpec.describe "the benchmarks", :once, :alone do
   let(:program) { File.expand_path("../benchmark/overhead.rb", __dir__) }
 
   def run(*arguments)

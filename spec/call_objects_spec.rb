@@ -5,7 +5,7 @@ require "rperf_push"
 
 # RperfPush.trace(mode: :alloc): the objects that each call creates, by class, file and line. The VM's counter and its hook tell of the same
 # objects, so their sums are the same.
-RSpec.describe "Objects of traced calls" do
+RSpec.describe "Objects of traced calls", :interpreted do
   include CommandLine
 
   prelude = <<~RUBY

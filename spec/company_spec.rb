@@ -3,7 +3,7 @@
 require_relative "support/pprof_profile"
 
 # What else looks into a program, or takes what it can have: each sees what it came for, and so does the profiler.
-RSpec.describe "A profiled program" do
+RSpec.describe "A profiled program", :interpreted do
   prelude = <<~'RUBY'
     def work(seconds = 0.3)
       till = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + seconds

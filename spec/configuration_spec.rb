@@ -4,7 +4,7 @@ require "pathname"
 require "rperf_push"
 require "stringio"
 
-RSpec.describe RperfPush::Configuration do
+RSpec.describe RperfPush::Configuration, :interpreted, :text, :short, :quick do
   subject(:configuration) { described_class.new }
 
   it "has a writer and a reader for every option of the core, and no others" do

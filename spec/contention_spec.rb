@@ -4,7 +4,7 @@ require "json"
 require "rperf_push"
 
 # mode: :contention: how often threads waited for each other, and how long.
-RSpec.describe "Contention" do
+RSpec.describe "Contention", :interpreted do
   prelude = <<~RUBY
     require "json"
     require "monitor"

@@ -8,7 +8,7 @@ require_relative "support/held_port"
 require_relative "support/listening_process"
 
 # Looking into processes from outside: ps, stacks and attach, with real ones.
-RSpec.describe "the control socket" do
+RSpec.describe "the control socket", :interpreted, :waiting do
   include Attaching
   include CommandLine
 

@@ -5,7 +5,7 @@ require "rperf_push/remote/control_client"
 require_relative "support/listening_process"
 
 # Whom the commands believe that look into processes: a socket may be of another user, or answer with anything, or never.
-RSpec.describe "What commands believe of a control socket" do
+RSpec.describe "What commands believe of a control socket", :once do
   include CommandLine
 
   let(:sockets) { FileUtils.mkdir_p("#{tmpdir}/sockets", mode: 0o700).first }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Programs have handlers of their own for SIGSEGV and SIGBUS. They run as if the profiler had none.
-RSpec.describe "A crash reporter" do
+RSpec.describe "A crash reporter", :interpreted do
   flags = { siginfo: 4, nodefer: 0x40000000, resethand: 0x80000000 }
   kinds = { "a handler" => 0, "SIG_DFL" => 1, "SIG_IGN" => 2 }
 

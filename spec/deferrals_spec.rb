@@ -3,7 +3,7 @@
 require_relative "support/stress_program"
 
 # A tick that is taken later than at its instant finds the code of later. The testing build counts such ticks by method.
-RSpec.describe "Ticks that cannot be taken at their instants" do
+RSpec.describe "Ticks that cannot be taken at their instants", :interpreted do
   include StressProgram
 
   # Nothing in it comes to a safepoint, for milliseconds. Ends when the method has so many ticks that the block likes.

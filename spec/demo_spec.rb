@@ -3,7 +3,7 @@
 require "socket"
 
 # The example shop under load, in the worlds that it may run in.
-RSpec.describe "The demo" do
+RSpec.describe "The demo", :once, :long do
   demo = File.expand_path("../examples/demo.rb", __dir__)
   times = /^ +\d+\.\d\d s +\d+\.\d % +\d+\.\d\d s +\d+\.\d\d s/ # of a method of the application's own
   no_locale = ENV.keys.grep(/\A(?:LANG|LANGUAGE|LC_.*)\z/).to_h { |name| [name, nil] }

@@ -2,7 +2,7 @@
 
 require "rperf_push"
 
-RSpec.describe "The documentation" do
+RSpec.describe "The documentation", :once, :text, :short, :quick do
   root = File.expand_path("..", __dir__)
 
   it "explains every number of RperfPush.stats, and none that is not there" do

@@ -5,7 +5,7 @@ require "rperf_push/cli"
 
 # Rails sets Encoding.default_internal, containers have no locale, and others choose one of their own: profiles are the same bytes, and
 # nothing raises in the application.
-RSpec.describe "Under any encoding" do
+RSpec.describe "Under any encoding", :interpreted do
   include CommandLine
 
   # The label and the method have characters that most of these encodings lack.

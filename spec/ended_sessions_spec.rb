@@ -3,7 +3,7 @@
 require "json"
 
 # A session that has ended, or that waits for its next profile, costs no memory: however many threads come and go.
-RSpec.describe "After a session" do
+RSpec.describe "After a session", :interpreted do
   def seen(code)
     out, err, status = run_ruby("require 'json'\nrequire 'rperf_push'\nDir.chdir(#{tmpdir.inspect})\n#{code}")
     expect(status).to be_success, err

@@ -3,7 +3,7 @@
 require "rperf_push"
 require "json"
 
-RSpec.describe RperfPush::Environment do
+RSpec.describe RperfPush::Environment, :interpreted, :text, :short, :quick do
   def texts(variables = {})
     described_class.new(variables).texts
   end

@@ -8,7 +8,7 @@ require_relative "support/stress_program"
 
 # A session that nobody ended ends with the process, in order: when Ruby is gone, no thread of the profiler is left and no
 # timer's signal does any harm. Burner.linger gives them the time to show.
-RSpec.describe "The end of a process" do
+RSpec.describe "The end of a process", :interpreted, :waiting, :quick do
   # @return [String] standard output
   def run_to_the_end(code, libraries: [])
     folders = [*libraries, RubyProgram::LIB, BurnerExtension.load_path].flat_map { |folder| ["-I", folder] }

@@ -8,7 +8,7 @@ require_relative "support/raw_write"
 
 # The fake server itself, where the contract does not reach: what ends a server, limits, faults, what it tells about what it
 # was sent.
-RSpec.describe FakeParca do
+RSpec.describe FakeParca, :once do
   let(:options) { {} }
   let(:parca) { described_class.new(latency: 0..0, **options) }
   let(:writer) { RawWrite.new(parca.url) }

@@ -7,7 +7,7 @@ require_relative "support/fake_pyroscope/remote"
 require_relative "support/raw_push"
 
 # The fake server itself, where the contract does not reach: older rules, faults, what it tells about what it was sent.
-RSpec.describe FakePyroscope do
+RSpec.describe FakePyroscope, :once do
   let(:options) { {} }
   let(:pyroscope) { described_class.new(latency: 0..0, **options) }
   let(:pusher) { RawPush.new(pyroscope.url) }

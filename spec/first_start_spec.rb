@@ -4,7 +4,7 @@ require "json"
 
 # The first start of a process runs Ruby code: it verifies that stacks are read rightly, and asks for all threads. There a signal
 # handler or another thread may start or stop something else.
-RSpec.describe "The first start of a process" do
+RSpec.describe "The first start of a process", :interpreted do
   # Runs the method `other` at the first call of the method `place`.
   prelude = <<~RUBY
     require "json"

@@ -6,7 +6,7 @@ require_relative "support/fake_pyroscope/remote"
 
 # What a process that is being profiled may do to have another one. No child hangs or sends what is its parent's, and
 # what both have sampled is sent when they end.
-RSpec.describe "A profiled process" do
+RSpec.describe "A profiled process", :interpreted, :waiting do
   before(:all) { @pyroscope = FakePyroscope::Remote.new }
   after(:all) { @pyroscope.stop }
 

@@ -4,7 +4,7 @@ require "json"
 require_relative "support/stress_program"
 
 # Methods have an id from their first capture until none came for three windows, through every growth of the table.
-RSpec.describe "Frames" do
+RSpec.describe "Frames", :interpreted do
   include StressProgram
 
   it "keep their ids while there are more and more of them, and are forgotten when they are not seen any more" do

@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # The kernel's tick limits how often a CPU timer expires: a thousand samples a second are asked for, and a quarter of it comes.
-RSpec.describe "the frequency that is reached" do
+RSpec.describe "the frequency that is reached", :interpreted do
   include CommandLine
   include TemporaryFolder
 

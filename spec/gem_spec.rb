@@ -8,7 +8,7 @@ require_relative "support/pprof_profile"
 
 # The gem as it is packed and installed, in a copy of the checkout and without what Bundler has put into the environment.
 # Optimizing the code and describing it to a debugger take long, and show nothing here.
-RSpec.describe "The gem" do
+RSpec.describe "The gem", :once, :long do
   root = File.expand_path("..", __dir__)
   unset = ENV.keys.grep(/\A(?:BUNDLER?_|GEM_|RUBY|RPERF_PUSH_|PYROSCOPE_)/).to_h { |name| [name, nil] }
   fast = { "MAKEFLAGS" => "-j#{Etc.nprocessors} optflags=-O0 debugflags=-g0" }

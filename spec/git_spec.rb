@@ -4,7 +4,7 @@ require "rperf_push"
 require "rperf_push/settings/git"
 
 # What is said of the commit is read from files. A repository can plant programs that git runs; none of them is run.
-RSpec.describe "RperfPush::Git" do
+RSpec.describe "RperfPush::Git", :once do
   include CommandLine
 
   let(:work) { FileUtils.mkdir_p("#{tmpdir}/work").first }

@@ -3,7 +3,7 @@
 require_relative "support/stress_program"
 
 # What is done at every change of threads must stay small: a program may change them a hundred thousand times a second.
-RSpec.describe "Hooks" do
+RSpec.describe "Hooks", :interpreted, :short, :quick do
   include StressProgram
 
   it "read CPU clocks at one in sixteen short waits, however often threads change" do

@@ -2,7 +2,7 @@
 
 require "rperf_push"
 
-RSpec.describe "config/initializers/rperf_push.rb" do
+RSpec.describe "config/initializers/rperf_push.rb", :interpreted, :waiting, :text do
   path = File.expand_path("../config/initializers/rperf_push.rb", __dir__)
   text = File.read(path)
   # name => "default as written", of the lines that are commented out

@@ -4,7 +4,7 @@ require "json"
 
 # Timeout, Thread#raise, Thread#kill, Ctrl-C and traps that raise, while a call waits: it ends when it is told to, not at its own
 # deadline, and leaves nothing behind.
-RSpec.describe "A call that is interrupted" do
+RSpec.describe "A call that is interrupted", :interpreted, :waiting, :long do
   prelude = <<~RUBY
     require "json"
     require "socket"

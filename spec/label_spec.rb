@@ -2,7 +2,7 @@
 
 require "rperf_push"
 
-RSpec.describe RperfPush, ".label" do
+RSpec.describe RperfPush, ".label", :interpreted, :text, :short, :quick do
   include_context "while profiling runs"
 
   # A fiber of its own for each, so that what persists does not reach the next.

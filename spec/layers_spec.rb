@@ -24,7 +24,7 @@ RSpec.shared_examples "rooms" do |graph, rooms|
   end
 end
 
-RSpec.describe "ext/rperf_push/core" do
+RSpec.describe "ext/rperf_push/core", :once, :short, :quick do
   graph = IncludeGraph.new(File.expand_path("../ext/rperf_push/core", __dir__))
 
   include_examples "rooms", graph, %w[base calls settings requests sampling profile encoding http backends spool delivery control]

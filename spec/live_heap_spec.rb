@@ -4,7 +4,7 @@ require "rperf_push"
 require_relative "support/stress_program"
 
 # Mode heap: of the objects born in a session, those that were alive at the last GC. What is watched is neither kept alive nor mistaken.
-RSpec.describe "Live heap" do
+RSpec.describe "Live heap", :interpreted do
   # @return [Hash] what the program prints as JSON
   def run(code, env: {}, arguments: [])
     out, log, status = run_ruby(<<~RUBY, env:, arguments: ["-W0", "-rjson", *arguments])

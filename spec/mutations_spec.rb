@@ -3,7 +3,7 @@
 require_relative "mutations/mutations"
 
 # That the list fits the code. `rake mutations` tries it.
-RSpec.describe "The list of mutations" do
+RSpec.describe "The list of mutations", :once, :short, :quick do
   root = Mutations::ROOT
 
   it "has at least 25" do

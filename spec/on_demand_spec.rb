@@ -4,7 +4,7 @@ require "json"
 
 # start, stop, snapshot and profile, beside the continuous session and without it. Every time here is CPU time that the
 # program read from its own thread's clock, so that a busy machine does not matter.
-RSpec.describe "profiling on demand" do
+RSpec.describe "profiling on demand", :interpreted do
   prelude = <<~RUBY
     require "rperf_push"
     require "json"

@@ -4,7 +4,7 @@ require "json"
 require_relative "support/pprof_profile"
 
 # How requests ended, on the samples of them.
-RSpec.describe "With outcome_labels" do
+RSpec.describe "With outcome_labels", :interpreted do
   # What each program has: requests that wait, which is exact, and do so in a method of a name of their own.
   requests = <<~'RUBY'
     require "json"

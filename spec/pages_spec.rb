@@ -6,7 +6,7 @@ require "rperf_push"
 require "yaml"
 
 # What a page tells people to write is written, and accepted.
-RSpec.describe "The page" do
+RSpec.describe "The page", :once do
   page = ->(name) { File.read(File.expand_path("../docs/#{name}.md", __dir__)) }
   blocks = ->(text, language) { text.scan(/^```#{language}\n(.*?)^```/m).flatten }
 

@@ -5,7 +5,7 @@ require "net/http"
 require "rperf_push"
 
 # Pulling: what `go tool pprof http://...` and scrapers ask a server for, which is a real one.
-RSpec.describe "RperfPush::PprofEndpoint" do
+RSpec.describe "RperfPush::PprofEndpoint", :once, :waiting do
   before(:all) do
     @folder = Dir.mktmpdir("rperf-push-")
     @port = HeldPort.new

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What `go tool pprof` makes of a file of the directory backend.
-RSpec.describe "go tool pprof" do
+RSpec.describe "go tool pprof", :once do
   before(:all) do
     @folder = Dir.mktmpdir("rperf-push-")
     @program = "#{@folder}/work.rb"

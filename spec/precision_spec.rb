@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # Each row of the data has the number of its samples, and the sums of their squared weights: the standard error is the root of such a sum.
-RSpec.describe "the precision of a row" do
+RSpec.describe "the precision of a row", :interpreted do
   include CommandLine
   include TemporaryFolder
 

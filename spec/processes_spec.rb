@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # Whose profile it is, and how many processes are in it.
-RSpec.describe "the processes of a profile" do
+RSpec.describe "the processes of a profile", :interpreted do
   include CommandLine
   include TemporaryFolder
 

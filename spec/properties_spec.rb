@@ -3,7 +3,7 @@
 require_relative "properties/check"
 
 # Laws that hold for every program: a fixed set of random ones. `rake properties` tries new ones, for as long as one likes.
-RSpec.describe "The laws of profiles" do
+RSpec.describe "The laws of profiles", :interpreted, :waiting do
   seeds = {
     "by start_stop" => [7, 18, 100],
     "by block" => [31, 104],

@@ -4,7 +4,7 @@ require "rperf_push/rack"
 require "rack"
 require "rack/test"
 
-RSpec.describe RperfPush::Endpoint do
+RSpec.describe RperfPush::Endpoint, :interpreted, :text, :short, :quick do
   {
     "/" => "/", "" => "/", "/users" => "/users", "/users/" => "/users", "//users" => "/users", "/users/42" => "/users/:id",
     "/users/42/posts/2024-12-31" => "/users/:id/posts/:id",

@@ -5,7 +5,7 @@ require_relative "support/stress_program"
 
 # Other Ractors run beside the main one and its GVL. A job of the VM may run on any of them; what the profiler does there, it
 # does in the main Ractor only.
-RSpec.describe "Beside other Ractors" do
+RSpec.describe "Beside other Ractors", :interpreted do
   include StressProgram
 
   # Each GC of theirs leaves files to close: a job, which takes all other jobs along that wait just then. While the main

@@ -9,7 +9,7 @@ require_relative "support/working_process"
 
 # A backend that is away, slow, refuses or loses answers: the application does not notice, the statistics tell, and what
 # fits the queue arrives afterwards, once.
-RSpec.describe "An unreliable backend" do
+RSpec.describe "An unreliable backend", :once, :waiting, :long do
   let(:pyroscope) { FakePyroscope::Remote.new }
   let(:settings) { {} }
   let(:app) do

@@ -3,7 +3,7 @@
 require "rperf_push"
 require "rperf_push/settings/role"
 
-RSpec.describe RperfPush::Role do
+RSpec.describe RperfPush::Role, :once, :short do
   {
     ["/usr/bin/puma", [], []] => "web", ["puma: cluster worker 0: 42 [shop]", [], []] => "web", ["unicorn", [], []] => "web",
     ["bin/jobs", ["start"], []] => "jobs", ["sidekiq 8.0.1 shop [0 of 5 busy]", [], []] => "jobs", ["bin/good_job", [], []] => "jobs",

@@ -4,7 +4,7 @@ require "rperf_push"
 require "json"
 
 # RperfPush.sample: what a program counts itself. Each call counts, so every number here is exact.
-RSpec.describe "Samples of the program's own" do
+RSpec.describe "Samples of the program's own", :interpreted do
   def result_of(code)
     stdout, stderr, status = run_ruby("require 'json'\nputs JSON.generate(begin\n#{code}\nend)")
     expect(status).to be_success, stderr

@@ -7,7 +7,7 @@ require "rperf_push/viewer"
 require "rperf_push/cli"
 
 # sig/ is valid, says all that is there, and is true of calls that are made.
-RSpec.describe "The signatures" do
+RSpec.describe "The signatures", :once do
   folder = File.expand_path("../sig", __dir__)
 
   let(:builder) do

@@ -4,7 +4,7 @@ require_relative "support/soak_program"
 require_relative "support/stress_program"
 
 # Ten seconds on this Ruby, with YJIT if the run has it; rake stress takes longer.
-RSpec.describe "Captures" do
+RSpec.describe "Captures", :long do
   include_examples "a program that survives captures", 10
 
   context "when they break a promise" do

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # What tools say of the Ruby of this checkout.
-RSpec.describe "The Ruby code" do
+RSpec.describe "The Ruby code", :once, :long do
   root = File.expand_path("..", __dir__)
 
   define_method(:tool) do |name, *arguments|

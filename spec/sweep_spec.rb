@@ -3,7 +3,7 @@
 require_relative "support/sweep_program"
 
 # A short form; rake sweep goes through all of it.
-RSpec.describe "Captures at every instruction" do
+RSpec.describe "Captures at every instruction", :long do
   include StressProgram
   include SweepProgram
 

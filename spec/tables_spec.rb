@@ -3,7 +3,7 @@
 require "rperf_push/cli/settings"
 require "rperf_push/cli/advice"
 
-RSpec.describe "The core's tables in Ruby" do
+RSpec.describe "The core's tables in Ruby", :once, :short do
   it "gives each state a label that is its own, and finds it by that" do
     states = RperfPush::States::ALL
     expect(states.map { |state| [state.key, state.value] }.uniq.size).to eq(states.size)

@@ -3,7 +3,7 @@
 require "rperf_push"
 require "rperf_push/tags"
 
-RSpec.describe RperfPush::Tags do
+RSpec.describe RperfPush::Tags, :interpreted, :short do
   def commit(env = {}, directory: nil) = described_class.commit(env:, directory:)
 
   it "names the runtime" do

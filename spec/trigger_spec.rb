@@ -3,7 +3,7 @@
 require_relative "support/stress_program"
 
 # Whoever triggers a job from outside of Ruby has the context of a Ruby thread or fiber in hand. No GC may free it meanwhile.
-RSpec.describe "Triggering a job" do
+RSpec.describe "Triggering a job", :interpreted, :quick do
   include StressProgram
 
   it "holds up the next GC" do

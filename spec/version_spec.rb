@@ -2,7 +2,7 @@
 
 require "rperf_push/version"
 
-RSpec.describe "RperfPush::VERSION" do
+RSpec.describe "RperfPush::VERSION", :once, :short, :quick do
   root = File.expand_path("..", __dir__)
 
   it "is the core's, and the newest of the change log" do

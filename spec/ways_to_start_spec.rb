@@ -3,7 +3,7 @@
 require_relative "support/pprof_profile"
 
 # A program may come to the profiler by whichever way people start Ruby.
-RSpec.describe "The gem, loaded" do
+RSpec.describe "The gem, loaded", :interpreted, :waiting do
   root = File.expand_path("..", __dir__)
 
   program = <<~'RUBY'

@@ -4,7 +4,7 @@ require "rperf_push"
 require_relative "support/pprof_profile"
 
 # A deploy removes the folder of the release that still runs: programs that are started there go on, with us, too.
-RSpec.describe "In a working folder that is gone" do
+RSpec.describe "In a working folder that is gone", :once do
   include CommandLine
 
   work = <<~RUBY

@@ -8,7 +8,7 @@ require_relative "../support/fake_pyroscope"
 require_relative "../support/scripted_server"
 require_relative "../support/tls_front"
 
-RSpec.describe "rperf-push check" do
+RSpec.describe "rperf-push check", :once, :waiting do
   include CommandLine
 
   def check(url, *arguments, **env)

@@ -4,7 +4,7 @@ require "rbconfig"
 require "rperf_push/cli"
 require "rperf_push/cli/options"
 
-RSpec.describe RperfPush::CLI do
+RSpec.describe RperfPush::CLI, :once, :waiting do
   include CommandLine
 
   it "tells its version" do

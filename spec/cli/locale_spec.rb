@@ -8,7 +8,7 @@ require_relative "../support/listening_process"
 require_relative "../support/fake_pyroscope"
 
 # A container often has no locale, and Ruby then takes what it reads for ASCII. Names, labels, paths and sources are UTF-8 all the same.
-RSpec.describe "rperf-push with names that are not ASCII" do
+RSpec.describe "rperf-push with names that are not ASCII", :once, :waiting do
   include CommandLine
 
   no_locale = ENV.keys.grep(/\A(?:LANG|LANGUAGE|LC_.*)\z/).to_h { |name| [name, nil] }

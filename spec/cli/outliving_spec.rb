@@ -5,7 +5,7 @@ require "rperf_push"
 
 # A daemon keeps the environment in which `record` has started it. When nobody records any more, it and what it starts have nothing to
 # do with the session.
-RSpec.describe "A daemon that outlives rperf-push record" do
+RSpec.describe "A daemon that outlives rperf-push record", :once, :waiting do
   include CommandLine
 
   busy = <<~'RUBY'

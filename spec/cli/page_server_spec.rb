@@ -6,7 +6,7 @@ require "rperf_push/cli/page_server"
 require "net/http"
 
 # The server of the page, and those who connect without being a browser of ours.
-RSpec.describe RperfPush::CLI::PageServer do
+RSpec.describe RperfPush::CLI::PageServer, :once, :waiting do
   app = ->(env) { [200, { "content-type" => "text/plain" }, [env.values_at("PATH_INFO", "QUERY_STRING").join("?")]] }
 
   before do

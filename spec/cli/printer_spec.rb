@@ -5,7 +5,7 @@ require "rperf_push/base/printable"
 require_relative "../support/listening_process"
 
 # A program's names, labels and files, and what others say, reach a terminal as text that it shows and does not obey.
-RSpec.describe "What commands print" do
+RSpec.describe "What commands print", :once, :waiting do
   include CommandLine
 
   evil = "a\e]0;title\a\e[2J\u009B31m\u202Ename\u007F\rx\nfake row"

@@ -9,7 +9,7 @@ require_relative "../support/pprof_profile"
 require_relative "../support/pyroscope_client"
 require_relative "../support/fake_pyroscope"
 
-RSpec.describe "rperf-push push" do
+RSpec.describe "rperf-push push", :once, :waiting do
   include CommandLine
 
   before { @fake_server = FakePyroscope.new }

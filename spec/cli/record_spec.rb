@@ -5,7 +5,7 @@ require "rperf_push/cli"
 require "rperf_push/sessions/session_folder"
 require "zlib"
 
-RSpec.describe "rperf-push record" do
+RSpec.describe "rperf-push record", :once, :waiting, :long do
   include CommandLine
 
   busy = <<~RUBY

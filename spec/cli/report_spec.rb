@@ -4,7 +4,7 @@ require "rperf_push"
 require "rperf_push/cli"
 
 # The commands that read, over profiles by hand.
-RSpec.describe "reading profiles" do
+RSpec.describe "reading profiles", :once, :waiting do
   include CommandLine
 
   a = ["a.rb", "A#pow", 12]

@@ -5,7 +5,7 @@ require "rperf_push/cli/run"
 require_relative "../support/pprof_profile"
 require_relative "../support/fake_pyroscope"
 
-RSpec.describe "rperf-push run" do
+RSpec.describe "rperf-push run", :once, :waiting do
   include CommandLine
 
   busy = <<~RUBY

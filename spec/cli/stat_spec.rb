@@ -4,7 +4,7 @@ require "json"
 require "rperf_push"
 
 # The rows of `stat`, beside what the kernel and Ruby tell the processes themselves.
-RSpec.describe "rperf-push stat" do
+RSpec.describe "rperf-push stat", :once, :waiting do
   include CommandLine
 
   before { skip "no /proc here" unless File.exist?("/proc/self/io") }

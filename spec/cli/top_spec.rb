@@ -5,7 +5,7 @@ require "rperf_push"
 require "rperf_push/cli/top_screen"
 require_relative "../support/listening_process"
 
-RSpec.describe "rperf-push top" do
+RSpec.describe "rperf-push top", :once, :waiting do
   include CommandLine
 
   let(:sockets) { "#{tmpdir}/sockets" }

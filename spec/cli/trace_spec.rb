@@ -5,7 +5,7 @@ require "rperf_push"
 require "shellwords"
 
 # rperf-push trace, and the page about it.
-RSpec.describe "rperf-push trace" do
+RSpec.describe "rperf-push trace", :once, :waiting do
   include CommandLine
 
   page = File.read(File.expand_path("../../docs/calls.md", __dir__))

@@ -5,7 +5,7 @@ require "shellwords"
 require_relative "../../examples/support/shop_process"
 
 # The pages about memory, contention and samples of one's own: what they tell people to write works, and shows what they say.
-RSpec.describe "The pages about values" do
+RSpec.describe "The pages about values", :once, :waiting do
   include CommandLine
 
   page = ->(name) { File.read(File.expand_path("../../docs/#{name}.md", __dir__)) }

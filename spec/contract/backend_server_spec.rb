@@ -61,7 +61,7 @@ RSpec.shared_examples "a server that is found, started and ended" do |name, clie
   end
 end
 
-RSpec.describe PyroscopeServer do
+RSpec.describe PyroscopeServer, :once, :waiting do
   it_behaves_like "a server that is found, started and ended",
                   "pyroscope", PyroscopeClient, "-server.http-listen-port=", "fake_pyroscope.rb"
 end

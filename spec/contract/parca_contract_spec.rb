@@ -20,7 +20,7 @@ RSpec.shared_examples "a Parca that a leaking program writes to" do
   it_behaves_like "a backend that a leaking program pushes to", "parca", ":delta"
 end
 
-RSpec.describe "The contract with Parca" do
+RSpec.describe "The contract with Parca", :once, :waiting do
   extend Contract
 
   kept_by_both fake_server: FakeParca::Remote, server: ParcaServer,

@@ -20,7 +20,7 @@ RSpec.shared_examples "a Pyroscope that a leaking program pushes to" do
   it_behaves_like "a backend that a leaking program pushes to", "pyroscope", ""
 end
 
-RSpec.describe "The contract with Pyroscope" do
+RSpec.describe "The contract with Pyroscope", :once, :waiting do
   extend Contract
 
   let(:default_limits) { !target.is_a?(PyroscopeServer) || target.own? }

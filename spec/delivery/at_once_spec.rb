@@ -5,7 +5,7 @@ require "rperf_push"
 
 # Pyroscope 2 answers when it has flushed, and one flush answers all that came before it. This server goes to the end of it: it answers
 # nobody until all requests of a window are there.
-RSpec.describe "Requests beside each other" do
+RSpec.describe "Requests beside each other", :once, :waiting do
   before { @lock = Mutex.new }
 
   def answering_all_at_once(count)

@@ -8,7 +8,7 @@ require_relative "../support/pyroscope_client"
 require_relative "../support/fake_pyroscope"
 
 # The ways to a server that have no contract spec of their own.
-RSpec.describe "A profiled program" do
+RSpec.describe "A profiled program", :once, :waiting do
   # @param max_wait [Numeric] seconds for each flush
   def run(backend, url, name: "shop web", max_wait: 20, **env)
     settings = { "BACKEND" => backend, "SERVER_ADDRESS" => url, "APPLICATION_NAME" => name, "UPLOAD_INTERVAL" => "1800",

@@ -5,7 +5,7 @@ require_relative "../support/fake_pyroscope/remote"
 require_relative "../support/working_process"
 
 # A balancer takes connections also while there is nobody behind it, reads what comes, and closes: what was sent is unknown.
-RSpec.describe "Behind HAProxy" do
+RSpec.describe "Behind HAProxy", :once, :waiting do
   let(:fake_server) { FakePyroscope::Remote.new }
   let(:balancer) { Haproxy.new(to: Integer(fake_server.url[/\d+\z/]), mode:) }
   let(:app) { WorkingProcess.new({ "SERVER_ADDRESS" => balancer.url, "UPLOAD_INTERVAL" => "1800" }.transform_keys { |name| "RPERF_PUSH_#{name}" }) }

@@ -7,7 +7,7 @@ require_relative "../support/fault_stage"
 require_relative "../support/scripted_server"
 require_relative "../support/working_process"
 
-RSpec.describe "Credentials" do
+RSpec.describe "Credentials", :once, :waiting do
   include CommandLine
 
   # Where each is put => what must never be seen elsewhere

@@ -6,7 +6,7 @@ require_relative "../support/pprof_profile"
 require_relative "../support/working_process"
 
 # The directory backend in a program that runs.
-RSpec.describe "Profiles as files" do
+RSpec.describe "Profiles as files", :once, :waiting, :short, :quick do
   let(:folder) { "#{tmpdir}/deep/profiles" }
   let(:settings) { {} }
   let(:app) do

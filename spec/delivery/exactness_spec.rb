@@ -3,7 +3,7 @@
 require_relative "../support/exactness_examples"
 
 # The short form; spec/stress has the one of five minutes.
-RSpec.describe "Windows under a server that fails at random" do
+RSpec.describe "Windows under a server that fails at random", :once, :waiting, :long do
   context "with all that waits in memory" do
     include_examples "windows that arrive once or are counted", 20
   end

@@ -3,7 +3,7 @@
 require_relative "../support/pprof_profile"
 
 # Many threads are flushed in batches, so the end of a window takes a while, and a flush may come in the middle of it.
-RSpec.describe "RperfPush.flush" do
+RSpec.describe "RperfPush.flush", :once, :waiting do
   it "cuts a window at the call, also while another one is being flushed" do
     out, err, status = run_ruby(<<~'RUBY', env: { "FOLDER" => tmpdir }, timeout: 180)
       threads = Array.new(2000) { Thread.new { sleep } }

@@ -4,7 +4,7 @@ require "json"
 
 # The resolver does not answer. libcurl looks names up in a thread of its own and, before 7.87, waits for its end when the lookup is given
 # up, with its inner state half-way: a fork waits for that, but not for long.
-RSpec.describe "A name lookup that hangs" do
+RSpec.describe "A name lookup that hangs", :once, :waiting do
   program = <<~RUBY
     $stdout.sync = true
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -6,7 +6,7 @@ require_relative "../support/working_process"
 
 # What a fuzzer and the core's own tests try within one answer is tried here on the real gem: it stays up, stays small, keeps
 # its time, and sends the next window when the server is itself again.
-RSpec.describe "A hostile server" do
+RSpec.describe "A hostile server", :once, :waiting, :short do
   before(:all) do
     @server = ScriptedServer.new
     @app = WorkingProcess.new("RPERF_PUSH_SERVER_ADDRESS" => @server.url, "RPERF_PUSH_UPLOAD_INTERVAL" => "1800",

@@ -7,7 +7,7 @@ require_relative "../support/pyroscope_client"
 require_relative "../support/fake_pyroscope"
 
 # A burst, and then nothing: no safepoint comes at which a window could end.
-RSpec.describe "A process that does nothing" do
+RSpec.describe "A process that does nothing", :once, :waiting do
   program = <<~RUBY
     RperfPush.configure! do |config|
       config.application_name = "idle"

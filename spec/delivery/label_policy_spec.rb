@@ -6,7 +6,7 @@ require_relative "../support/fake_pyroscope"
 
 # What a program calls its samples, and what of it a server shows: servers that take any name, and those that refuse the
 # whole profile for one that they do not like.
-RSpec.describe "Labels on their way to Pyroscope" do
+RSpec.describe "Labels on their way to Pyroscope", :once, :waiting, :text, :short, :quick do
   include RubyProgram
 
   program = <<~RUBY

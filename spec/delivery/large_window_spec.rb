@@ -6,7 +6,7 @@ require_relative "../support/pprof_profile"
 require_relative "../support/fake_pyroscope/remote"
 require_relative "../support/working_process"
 
-RSpec.describe "A large window" do
+RSpec.describe "A large window", :once, :waiting do
   def program(threads, lines, url)
     command = [RbConfig.ruby, "-I", RubyProgram::LIB, File.expand_path("../support/large_window.rb", __dir__)]
     out, err, status = run_program([*command, threads.to_s, lines.to_s, url], timeout: 240)

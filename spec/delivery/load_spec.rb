@@ -4,7 +4,7 @@ require "json"
 require "rbconfig"
 require_relative "../support/fake_pyroscope/remote"
 
-RSpec.describe "200 processes that start at once" do
+RSpec.describe "200 processes that start at once", :once, :waiting, :alone do
   count = 200
   interval = 6.0
 

@@ -5,7 +5,7 @@ require_relative "../support/pyroscope_client"
 require_relative "../support/fake_pyroscope"
 
 # What clients ask for and nobody serves: one endpoint, whatever they think of.
-RSpec.describe "Requests that end in 404" do
+RSpec.describe "Requests that end in 404", :once, :waiting, :short do
   program = <<~RUBY
     require "rperf_push/rack"
     def work = sleep(0.03) # for longer than a period, so that it is an event of its own and not left to chance

@@ -3,7 +3,7 @@
 require_relative "../support/burner"
 
 # Loud when silent: a process that works without giving samples.
-RSpec.describe "A process that gives no samples" do
+RSpec.describe "A process that gives no samples", :once, :waiting do
   # @return [Array(String, String)] what it prints, and its log
   def run(code)
     out, log, status = run_ruby(code, arguments: ["-I", BurnerExtension.load_path],

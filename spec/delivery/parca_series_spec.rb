@@ -5,7 +5,7 @@ require_relative "../support/fake_parca/remote"
 require_relative "../support/working_process"
 
 # A window's series stay together, whatever becomes of the request.
-RSpec.describe "A window of several series" do
+RSpec.describe "A window of several series", :once, :waiting do
   let(:fake_server) { FakeParca::Remote.new }
   let(:client) { ParcaClient.new(fake_server.url) }
 

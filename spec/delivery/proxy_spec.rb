@@ -7,7 +7,7 @@ require_relative "../support/nginx"
 require_relative "../support/scripted_server"
 require_relative "../support/working_process"
 
-RSpec.describe "A proxy" do
+RSpec.describe "A proxy", :once, :waiting, :short, :quick do
   before(:all) do
     @folder = Dir.mktmpdir("proxy-")
     @authority = Certificates.new(@folder)

@@ -6,7 +6,7 @@ require_relative "../support/fake_pyroscope/remote"
 
 # Storage of Pyroscope 1.x keeps one profile a millisecond and series, and answers 200 to the second. The figure for 10 processes
 # is measured in spec/core/test_exporter.c; here is what forked workers do that start at once, end windows by flush, and end.
-RSpec.describe "Forty processes that start at once" do
+RSpec.describe "Forty processes that start at once", :once, :waiting do
   program = <<~RUBY
     barrier, open_barrier = IO.pipe
     reader, writer = IO.pipe

@@ -5,7 +5,7 @@ require_relative "../support/fake_pyroscope/remote"
 require_relative "../support/working_process"
 
 # What waits on disk, in programs that run. How disks and other people's files may misbehave is in spec/core/test_spool.c.
-RSpec.describe "A spool" do
+RSpec.describe "A spool", :once, :waiting do
   let(:folder) { "#{tmpdir}/deep/spool" }
   let(:fake_server) { FakePyroscope::Remote.new }
 

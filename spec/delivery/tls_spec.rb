@@ -6,7 +6,7 @@ require_relative "../support/scripted_server"
 require_relative "../support/working_process"
 
 # What is refused is in spec/delivery/faults_spec.rb. Here is what is accepted, and what it takes.
-RSpec.describe "TLS to a real nginx" do
+RSpec.describe "TLS to a real nginx", :once, :waiting do
   before(:all) do
     @folder = Dir.mktmpdir("tls-")
     @authority = Certificates.new(@folder)

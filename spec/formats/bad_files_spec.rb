@@ -4,7 +4,7 @@ require "rperf_push"
 require "zlib"
 
 # Files that are wrong, or meant to do harm: one line that names the file, and memory in proportion.
-RSpec.describe "RperfPush.load" do
+RSpec.describe "RperfPush.load", :once, :short do
   include TemporaryFolder
 
   def failure_of(bytes)

@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # What the pages about profiling on demand show, run.
-RSpec.describe "docs of profiling on demand" do
+RSpec.describe "docs of profiling on demand", :once do
   include CommandLine
 
   root = File.expand_path("../..", __dir__)

@@ -7,7 +7,7 @@ require_relative "../support/held_port"
 
 # The examples of rperf's guide under our names, chapters 3 to 6 and appendix A, as they are to be typed there, but for smaller numbers. Those that
 # need a server are in spec/integrations/recorded_servers_spec.rb; what asks for a browser or for flamegraph.pl is not typed anywhere.
-RSpec.describe "An example of rperf's guide" do
+RSpec.describe "An example of rperf's guide", :once do
   include CommandLine
 
   programs = {

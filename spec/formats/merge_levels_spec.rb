@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # A level is how much there is at the end of a window: of each process the latest one counts.
-RSpec.describe RperfPush::Merge do
+RSpec.describe RperfPush::Merge, :once do
   def part(objects, at:, leak: "a.rb")
     { mode: :heap, start_time_ns: at, duration_ns: 10, aggregated_samples: [[[[leak, "Leak#make"]], objects, 0, 0]], label_sets: [{}],
       values: { inuse_space: [objects * 40] }, units: { inuse_objects: "count", inuse_space: "bytes" } }

@@ -4,7 +4,7 @@ require "rperf_push"
 require_relative "../support/pprof_builder"
 
 # Data by hand, so that every number is known.
-RSpec.describe "files of profiles" do
+RSpec.describe "files of profiles", :once, :short do
   include TemporaryFolder
 
   leaf = ["app.rb", "Shop#total"]

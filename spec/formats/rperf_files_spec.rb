@@ -4,7 +4,7 @@ require "rperf_push"
 
 # Files that rperf itself has written, of each version whose files are to be read, of the program spec/formats/rperf/shop.rb. In each
 # folder, wall.* is one recording of several processes in every format; what rperf prints of it stands in wall.txt and wall.table.
-RSpec.describe "Files of rperf" do
+RSpec.describe "Files of rperf", :once do
   include CommandLine
 
   versions = %w[0.9.0 0.10.0 0.11.0]

@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # start's options that have to do with files, in programs of their own.
-RSpec.describe "RperfPush.start" do
+RSpec.describe "RperfPush.start", :once, :short do
   include TemporaryFolder
   include RubyProgram
 

@@ -3,7 +3,7 @@
 require "rperf_push"
 
 # What RUBYOPT loads comes before Bundler. Whatever it loads of a gem that comes with Ruby, Bundler cannot load in another version.
-RSpec.describe "A program that is profiled from outside" do
+RSpec.describe "A program that is profiled from outside", :once, :waiting do
   include CommandLine
 
   # Each way to get into a program without a change to it: the arguments of the command, and what the environment says.

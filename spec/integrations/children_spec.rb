@@ -4,7 +4,7 @@ require "json"
 require "rperf_push"
 
 # `inherit: true`: a session on demand and all Ruby programs below it, each time with real ones.
-RSpec.describe "RperfPush.start(inherit: true)" do
+RSpec.describe "RperfPush.start(inherit: true)", :once, :waiting do
   include CommandLine
 
   prelude = <<~RUBY

@@ -6,7 +6,7 @@ require_relative "../support/pprof_profile"
 require_relative "../support/redis_process"
 
 # Jobs as their own workers run them, and what arrives of them.
-RSpec.describe "Jobs" do
+RSpec.describe "Jobs", :once, :waiting do
   # What each program has: a job that works for as long as it takes to be sampled.
   work = <<~'RUBY'
     require "json"

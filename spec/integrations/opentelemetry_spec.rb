@@ -8,7 +8,7 @@ require_relative "../support/pprof_profile"
 require_relative "../support/fake_pyroscope"
 
 # Samples of a trace, by the real SDK.
-RSpec.describe "rperf_push/opentelemetry" do
+RSpec.describe "rperf_push/opentelemetry", :once, :waiting do
   # Each span as a line of JSON: name, id, parent, attributes.
   exporter = <<~'RUBY'
     require "json"

@@ -7,7 +7,7 @@ require_relative "../support/bookshop"
 require_relative "../support/pprof_profile"
 require_relative "../support/fake_pyroscope"
 
-RSpec.describe "The bookshop, a whole Rails application" do
+RSpec.describe "The bookshop, a whole Rails application", :once, :waiting, :long do
   before(:context) do
     @folder = Dir.mktmpdir("bookshop-")
     Bookshop.new(@folder)

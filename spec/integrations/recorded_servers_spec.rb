@@ -6,7 +6,7 @@ require "rperf_push"
 require_relative "../support/held_port"
 
 # Preforking servers as the command of `rperf-push record`: however they are ended, one profile has what each worker did.
-RSpec.describe "rperf-push record" do
+RSpec.describe "rperf-push record", :once, :waiting do
   app = Burning::CODE + <<~'RUBY'
     def early_work = burn
     def last_work = burn

@@ -5,7 +5,7 @@ require "json"
 
 # The endpoint of a request, as applications of each framework see it while they answer. Each in a process of its own, as they
 # change too much of the one they are loaded into.
-RSpec.describe "The endpoint of a request" do
+RSpec.describe "The endpoint of a request", :once, :waiting do
   ask = <<~'RUBY'
     require "rack"
     require "json"

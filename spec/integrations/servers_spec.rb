@@ -8,7 +8,7 @@ require_relative "../support/pprof_profile"
 
 # Servers as their users start them: of each process the windows arrive, the last one too, and none has a thread or a descriptor of
 # ours too many.
-RSpec.describe "A server" do
+RSpec.describe "A server", :once, :waiting, :long do
   app = Burning::CODE + <<~'RUBY'
     require "json"
     require "rperf_push"

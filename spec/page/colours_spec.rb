@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # One colour for one state, wherever it is shown; what ran has the colour of whose code it is.
-RSpec.describe "The page's colours" do
+RSpec.describe "The page's colours", :once do
   include ProfilePage
 
   main = ["main.rb", "<main>", 1]

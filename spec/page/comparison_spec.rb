@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # Two files side by side: what changed by more than chance, in amounts.
-RSpec.describe "The page of a comparison" do
+RSpec.describe "The page of a comparison", :once do
   include ProfilePage
 
   # @param methods [Hash{String => Array}] milliseconds, and the weights of the samples that they are the sum of

@@ -4,7 +4,7 @@ require "rperf_push/cli"
 require_relative "../support/profile_page"
 
 # Names come from whoever wrote the program, the file, or the address.
-RSpec.describe "The page of hostile names" do
+RSpec.describe "The page of hostile names", :once do
   include CommandLine
   include ProfilePage
 

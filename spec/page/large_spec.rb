@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # Of a profile with many calls the thread that reads files makes the call trees, if it can.
-RSpec.describe "The page of a large profile" do
+RSpec.describe "The page of a large profile", :once do
   include ProfilePage
 
   # All of 17 levels with two methods each: 131,070 calls.

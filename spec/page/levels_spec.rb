@@ -4,7 +4,7 @@ require_relative "../support/profile_page"
 require_relative "../support/pprof_builder"
 
 # A level is how much there is at the end of a window: of each process the latest one is shown, not the sum.
-RSpec.describe "The page of levels" do
+RSpec.describe "The page of levels", :once do
   include ProfilePage
 
   second = 1_000_000_000

@@ -9,7 +9,7 @@ require_relative "../support/held_port"
 require_relative "../support/live_page"
 
 # The page that grows while processes run: what it samples is what they did, and where they are.
-RSpec.describe "rperf-push live" do
+RSpec.describe "rperf-push live", :once do
   include Attaching
   include LivePage
 

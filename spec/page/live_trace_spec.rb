@@ -5,7 +5,7 @@ require "net/http"
 require_relative "../support/live_page"
 
 # The page that grows with each call of a process: what it counts is what the program counts, and what is lit is where its threads stand.
-RSpec.describe "rperf-push live --trace" do
+RSpec.describe "rperf-push live --trace", :once do
   include LivePage
 
   # Calls as often as it is told to. A visitor stands at a door until it is told to go on.

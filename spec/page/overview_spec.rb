@@ -4,7 +4,7 @@ require_relative "../support/pprof_builder"
 require_relative "../support/profile_page"
 
 # What says where one is: the small graph of all, the axis of time, and the line about the files.
-RSpec.describe "The page's overview" do
+RSpec.describe "The page's overview", :once do
   include ProfilePage
 
   main = ["main.rb", "<main>", 1]

@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # What a reader can reach and read: with keys, on a phone, with long names, and after going back.
-RSpec.describe "The page for its readers" do
+RSpec.describe "The page for its readers", :once do
   include ProfilePage
 
   views = %w[flame table callers tree tags timeline source]

@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # Time travel: a folder of snapshots, each of a commit, in the order of their commits.
-RSpec.describe "The page of snapshots" do
+RSpec.describe "The page of snapshots", :once do
   include ProfilePage
 
   # @param milliseconds [Hash{String => Integer}] of each method

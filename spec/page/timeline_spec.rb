@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # Many windows: names that can be read, rates that can be compared, and a scale that says what they are.
-RSpec.describe "The page's timeline" do
+RSpec.describe "The page's timeline", :once do
   include ProfilePage
 
   # @param milliseconds [Hash{String, nil => Integer}] by endpoint; nil: without one

@@ -4,7 +4,7 @@ require_relative "../support/profile_page"
 require_relative "../support/pprof_builder"
 
 # Whatever a file counts, each view shows all of it, and no more.
-RSpec.describe "The page of a pprof with many values" do
+RSpec.describe "The page of a pprof with many values", :once do
   include ProfilePage
 
   types = [%w[cpu nanoseconds], %w[wall nanoseconds], %w[alloc_objects count], %w[alloc_space bytes], %w[retries tries]]

@@ -8,7 +8,7 @@ require_relative "../support/held_port"
 require_relative "../support/chromium"
 
 # What shows the page: `view`, and `report` and `diff` on a terminal that has a browser.
-RSpec.describe "rperf-push view" do
+RSpec.describe "rperf-push view", :once do
   include CommandLine
 
   before do

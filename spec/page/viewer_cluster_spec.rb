@@ -7,7 +7,7 @@ require "rperf_push/remote/control_client"
 require_relative "../support/held_port"
 
 # The viewer in a real Puma cluster: whichever worker is asked, it shows all of them.
-RSpec.describe "RperfPush::Viewer in a cluster" do
+RSpec.describe "RperfPush::Viewer in a cluster", :once do
   include CommandLine
 
   app = <<~'RUBY'

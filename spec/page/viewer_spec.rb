@@ -6,7 +6,7 @@ require_relative "../support/bookshop"
 require_relative "../support/chromium"
 require_relative "../support/held_port"
 
-RSpec.describe "RperfPush::Viewer" do
+RSpec.describe "RperfPush::Viewer", :once do
   work = <<~RUBY
     require "rperf_push/viewer"
     require "rack/mock"

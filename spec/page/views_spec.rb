@@ -4,7 +4,7 @@ require "rperf_push/cli"
 require_relative "../support/profile_page"
 
 # What the page draws is what the file says, as the reports in Ruby read it.
-RSpec.describe "The page" do
+RSpec.describe "The page", :once do
   include ProfilePage
 
   pow = ["a.rb", "A#pow", 12]

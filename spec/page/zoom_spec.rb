@@ -3,7 +3,7 @@
 require_relative "../support/profile_page"
 
 # A deep stack, as of a Rails application: what one clicks on is in sight, with its own amounts.
-RSpec.describe "The page's flame graph that is zoomed" do
+RSpec.describe "The page's flame graph that is zoomed", :once do
   include ProfilePage
 
   callers = ["<main>"] + Array.new(30) { |level| "Rack#call_#{level}" }

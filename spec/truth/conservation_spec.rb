@@ -4,7 +4,7 @@ require_relative "../support/profiled_program"
 require_relative "../support/stress_program"
 
 # Every nanosecond of every thread is in the profile of the window in which it passed, once.
-RSpec.describe "Conservation of time" do
+RSpec.describe "Conservation of time", :interpreted do
   mixed_program = <<~RUBY
     require "burner"
 

@@ -4,7 +4,7 @@ require "json"
 require_relative "../support/helpers/ruby_program"
 
 # One wait counts one, and taking a GVL that nobody has counts nothing. The programs know how often their threads waited.
-RSpec.describe "Contentions" do
+RSpec.describe "Contentions", :interpreted do
   include RubyProgram
 
   counting = <<~RUBY

@@ -5,7 +5,7 @@ require_relative "../support/profiled_program"
 # What a method is given does not hang on what its thread did before: a wait, another label, its own start. Each piece of work has a
 # method of its own, and its time is held against the thread's own clock. test_time_shares.c holds many more patterns to much less, with
 # ticks that it makes; these show that the system's are like them.
-RSpec.describe "Shares of time", :measures do
+RSpec.describe "Shares of time", :measures, :interpreted do
   work = <<~RUBY
     def burn(milliseconds)
       stop = Truth.thread_cpu + milliseconds * 1_000_000

@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # Marking and sweeping as the VM itself accounts for them, and only once.
-RSpec.describe "Garbage collection", :measures do
+RSpec.describe "Garbage collection", :measures, :interpreted do
   program_text = <<~RUBY
     KEPT = Array.new(150_000) { |i| "kept " + i.to_s }
 

@@ -4,7 +4,7 @@ require_relative "../support/profiled_program"
 
 # The time of a fiber is under the labels of that fiber, from the moment they are set: no tick shows a method under labels it never
 # had. How much of a thread's time is whose is sampled.
-RSpec.describe "Labels", :measures do
+RSpec.describe "Labels", :measures, :interpreted do
   # Each kind of work has a method of its own, so that the stack says where the time was really spent.
   alternating = <<~RUBY
     def burn(seconds)

@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # Where the usual way does not work: another way, and one line that says so.
-RSpec.describe "Odd worlds", :measures do
+RSpec.describe "Odd worlds", :measures, :interpreted do
   work = <<~RUBY
     def burn(seconds)
       stop = Truth.thread_cpu + seconds * 1_000_000_000

@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # CPU time is CPU time, with the GVL or without it; blocking is wall time at the method that blocks.
-RSpec.describe "Off the GVL", :measures do
+RSpec.describe "Off the GVL", :measures, :interpreted do
   # Deflation runs with the GVL in between, so it is sampled there: once for long, not now and then.
   program_text = <<~RUBY
     require "burner"

@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # A thread counts once it runs, and from its start on.
-RSpec.describe "Thread starts" do
+RSpec.describe "Thread starts", :interpreted, :quick do
   # A thread's stack does not fit any more, all else does. A limit on processes would not hold for root.
   failing = <<~RUBY
     def kibibytes(name) = File.read("/proc/self/status")[/^\#{name}:\\s+(\\d+)/, 1].to_i

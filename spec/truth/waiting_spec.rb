@@ -3,7 +3,7 @@
 require_relative "../support/profiled_program"
 
 # A thread without the GVL either has nothing to do, or would like to run and may not. Both are wall time, told apart.
-RSpec.describe "Waiting", :measures do
+RSpec.describe "Waiting", :measures, :interpreted do
   # The sleeper wakes up twelve times, and each time a window may end. The starved thread is ready while another one keeps the GVL in C,
   # which knows for how long. The patient one waits from before the profile's first window until after its last, where nobody else does.
   program_text = <<~RUBY
