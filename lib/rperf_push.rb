@@ -22,7 +22,7 @@ require_relative "rperf_push/data/formats/text"
 require_relative "rperf_push/data/merge"
 require_relative "rperf_push/sessions/on_demand"
 require_relative "rperf_push/base/walk_check"
-require_relative "rperf_push/integrations/rails_watch"
+require_relative "rperf_push/integrations/await_rails"
 require_relative "rperf_push/sessions/replacement"
 require_relative "rperf_push/data/report"
 require_relative "rperf_push/settings/start_line"
@@ -292,5 +292,5 @@ module RperfPush
   end
 end
 
-RperfPush::RailsWatch.start
+RperfPush::AwaitRails.start
 RperfPush::Replacement.watch

@@ -9,10 +9,10 @@
  *   core/delivery/exporter, core/encoding/pprof_encoder, core/base/gzip_sink    a payload
  *   core/delivery/payload_queue, uploader, core/backends/backend_*           on its way
  *
- *   rb_chain creates these parts for rb_session, which starts and ends them. rb_on_demand has the sessions whose
- *   samples stay in the process (core/profile/recording). rb_life tells both of fork and exit. rb_settings, rb_labels,
- *   rb_log and rb_tables are their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists the files
- *   from the bottom up.
+ *   rb_chain creates these parts for rb_session, which starts and ends them. rb_demand_methods has the sessions whose
+ *   samples stay in the process (core/profile/recording). rb_fork_and_exit tells both of fork and exit. rb_settings,
+ *   rb_labels, rb_log and rb_tables are their Ruby side. No file includes one that includes it; ARCHITECTURE.md lists
+ *   the files from the bottom up.
  */
 #include "calls/rb_call_updates.h"
 #include "calls/rb_calls.h"
@@ -29,9 +29,9 @@
 #include "frames/rb_naming.h"
 #include "frames/rb_walk.h"
 #include "recordings/rb_demand.h"
-#include "recordings/rb_on_demand.h"
+#include "recordings/rb_demand_methods.h"
 #include "sampler/rb_custom.h"
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 #include "sampler/rb_log.h"
 #include "sampler/rb_sampler.h"
 #include "session/rb_session.h"
@@ -46,7 +46,8 @@ RUBY_FUNC_EXPORTED void Init_rperf_push(void);
 /* A forked child goes through them in this order: the log comes first, because others may log. At the exit, in reverse
  * order: the sessions on demand come first, because no call waits for them. */
 static const rb_rpp_participant *const participants[] = {
-    &rb_rpp_log_life, &rb_rpp_control_life, &rb_rpp_session_life, &rb_rpp_demand_life, &rb_rpp_calls_life,
+    &rb_rpp_log_participant,    &rb_rpp_control_participant, &rb_rpp_session_participant,
+    &rb_rpp_demand_participant, &rb_rpp_calls_participant,
 };
 
 static VALUE native_set_root(VALUE self, VALUE path)
@@ -81,7 +82,7 @@ void Init_rperf_push(void)
     rb_define_singleton_method(native, "root=", native_set_root, 1);
     rb_rpp_walk_init(native);
     rb_rpp_sampler_init();
-    rb_rpp_life_init(native, participants, sizeof participants / sizeof *participants);
+    rb_rpp_process_init(native, participants, sizeof participants / sizeof *participants);
     rb_rpp_testing_checks_init(native);
     rb_rpp_log_init();
     rb_rpp_labels_init(native);
@@ -89,7 +90,7 @@ void Init_rperf_push(void)
     rb_rpp_outcomes_init(native);
     rb_rpp_session_init(native);
     rb_rpp_stats_init(native);
-    rb_rpp_on_demand_init(native);
+    rb_rpp_demand_methods_init(native);
     rb_rpp_session_folder_init(native);
     rb_rpp_control_init(native);
     rb_rpp_tools_init(native);

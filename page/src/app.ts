@@ -12,23 +12,11 @@ import { keysDialog } from "./parts/keys";
 import { LiveBar } from "./parts/live_bar";
 import { VIEWS, Store, type State, type View } from "./parts/state";
 import { Steps } from "./parts/steps";
-import { callersView } from "./views/callers";
-import { flameView } from "./views/flame";
 import { fitIn, scrolledBy } from "./views/flame_graph";
 import { Minimap } from "./views/minimap";
-import { sourceView } from "./views/source";
-import { tableView } from "./views/table";
-import { tagsView } from "./views/tags";
-import { timelineView } from "./views/timeline";
-import { treeView } from "./views/tree";
-import type { Place, Shown } from "./views/view";
+import { DRAW, TITLES } from "./views/views";
+import type { Place } from "./views/shown";
 
-const DRAW: Record<View, (shown: Shown) => HTMLElement> = {
-  flame: flameView, table: tableView, callers: callersView, tree: treeView, tags: tagsView, timeline: timelineView, source: sourceView,
-};
-const TITLES: Record<View, string> = {
-  flame: "Flame graph", table: "Top", callers: "Callers", tree: "Tree", tags: "Tags", timeline: "Timeline", source: "Source",
-};
 const THEMES: Record<State["theme"], State["theme"]> = { "": "dark", dark: "light", light: "" };
 
 /** The page: the filters, the views, and the line that says what is under the mouse. */

@@ -7,7 +7,7 @@
 
 #define S RPP_NS_PER_S
 
-static const rpp_backoff_policy policy = {
+static const rpp_retry_policy policy = {
     .first_ns = S, .max_ns = 60 * S, .max_alone = 10, .refusals_ns = 300 * S, .refusal_step = 0};
 static uint64_t random_state = 1;
 
@@ -95,7 +95,7 @@ TEST(refusals_are_waited_for_some_minutes)
 
 TEST(with_room_to_wait_refusals_are_tried_each_minute)
 {
-    rpp_backoff_policy roomy = policy;
+    rpp_retry_policy roomy = policy;
     roomy.refusals_ns = UINT64_MAX;
     roomy.refusal_step = 7;
     rpp_situation first = {.now_ns = 1000 * S, .tries = {.begun = 1}};

@@ -1,6 +1,6 @@
 /* test_precision.c - how precise a row is said to be: squared weights of its samples, held against the truth of
  * simulated threads. */
-#include "profile/columns.h"
+#include "profile/value_columns.h"
 #include "profile/window_part.h"
 #include "simulated_threads.h"
 #include "window.h"

@@ -998,7 +998,7 @@ TEST(producers_flushes_and_a_stop_at_once_lose_no_count)
     scene s;
     pthread_t threads[3];
     set_up_with(&s, NULL, many, 300);
-    s.options.backoff = (rpp_backoff_policy){.first_ns = 100 * RPP_NS_PER_US, .max_ns = RPP_NS_PER_MS};
+    s.options.backoff = (rpp_retry_policy){.first_ns = 100 * RPP_NS_PER_US, .max_ns = RPP_NS_PER_MS};
     begin(&s);
     atomic_store(&now_ns, rpp_realtime_ns());
     producer producers[2] = {{&s, 1, 400}, {&s, 401, 800}};

@@ -694,7 +694,7 @@ TEST(faults_producers_and_stops_of_three_chains_over_one_spool_lose_no_count)
     atomic_store(&now_ns, rpp_realtime_ns());
     for (unsigned i = 0; i < CHAINS; i++) {
         set_up(&scenes[i], i ? scenes[0].path : NULL, NULL);
-        scenes[i].options.backoff = (rpp_backoff_policy){.first_ns = 50 * RPP_NS_PER_US, .max_ns = RPP_NS_PER_MS};
+        scenes[i].options.backoff = (rpp_retry_policy){.first_ns = 50 * RPP_NS_PER_US, .max_ns = RPP_NS_PER_MS};
         begin(&scenes[i]);
         producers[i] = (producer){&scenes[i], 1 + i * EACH, (i + 1) * EACH};
         CHECK_INT(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);

@@ -108,11 +108,11 @@ static int plain_status(void)
 
 static void check_verdict(const rpp_upload_result *result)
 {
-    rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
+    rpp_retry_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = 60 * RPP_NS_PER_S};
     uint64_t random = 1, due_ns = 0;
     const rpp_attempt *attempt = &result->attempt;
     rpp_verdict verdict =
-        rpp_backoff_decide(&policy, attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 1000, &random, &due_ns);
+        rpp_retry_decide(&policy, attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 1000, &random, &due_ns);
     FUZZ_CHECK(attempt->end == RPP_END_ANSWERED || attempt->end == RPP_END_NOT_SENT ||
                attempt->end == RPP_END_NO_ANSWER);
     FUZZ_CHECK(attempt->end != RPP_END_ANSWERED || (attempt->http_status >= 200 && attempt->http_status <= 999));

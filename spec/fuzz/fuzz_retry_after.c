@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "fuzz_input.h"
-#include "http/backoff.h"
+#include "http/retry_verdict.h"
 
 #define HOUR_S 3600u
 

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require "optparse"
-require_relative "control_options"
-require_relative "option"
-require_relative "trace_options"
+require_relative "options/control_options"
+require_relative "options/option"
+require_relative "options/trace_options"
 
 module RperfPush
   module CLI

@@ -9,7 +9,7 @@ module RperfPush
   # The integration with Rails, for an application with the gem in its Gemfile or under `rperf-push run`: samples carry the
   # route of the request and the controller's action, or the job's class and queue. `rails g rperf_push:install` writes the initializer.
   #
-  # It is loaded with the gem, or as soon as Rails is defined (see {RailsWatch}), and hooks into Rails when something is sampled first
+  # It is loaded with the gem, or as soon as Rails is defined (see {AwaitRails}), and hooks into Rails when something is sampled first
   # (see {FirstSession}). That may be too late for an initializer of a railtie, but not for these hooks: they run at once for parts that
   # are already loaded.
   class Railtie < ::Rails::Railtie

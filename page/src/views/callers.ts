@@ -6,7 +6,7 @@ import { h } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
 import { flameGraph } from "./flame_graph";
-import type { Shown } from "./view";
+import type { Shown } from "./shown";
 
 const MOST_NEAR = 100; // rows of each table
 

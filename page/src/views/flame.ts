@@ -8,7 +8,7 @@ import { percent, quantity } from "../parts/numbers";
 import { breadcrumb } from "./breadcrumb";
 import { describe, flameGraph } from "./flame_graph";
 import { Minimap } from "./minimap";
-import type { Shown } from "./view";
+import type { Shown } from "./shown";
 
 const COMPARED = [["grown", "grown"], ["same", "as before"], ["shrunk", "shrunk"]] as const;
 

@@ -1,3 +1,4 @@
+// Boxes, their size and their behaviour. Their colours are in ../style.css: --box-*.
 import flamegraph from "d3-flame-graph";
 import { select } from "d3-selection";
 import { boxesBelow, inOrder, type Box, type Part } from "../data/boxes";

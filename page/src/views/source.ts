@@ -1,7 +1,7 @@
 import { linesOf } from "../data/lines";
 import { h } from "../parts/dom";
 import { percent, quantity } from "../parts/numbers";
-import type { Shown } from "./view";
+import type { Shown } from "./shown";
 
 const AROUND = 3; // lines before the first and after the last one that has an amount
 

@@ -4,7 +4,7 @@ import { pattern } from "../model";
 import { h } from "../parts/dom";
 import { change, error, percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
-import type { Shown } from "./view";
+import type { Shown } from "./shown";
 
 export function tableView({ model, state, store, place, say }: Shown): HTMLElement {
   const tree = model.sampleTree(state);

@@ -4,7 +4,7 @@ import { h } from "../parts/dom";
 import { described, doingBar } from "../parts/doing_bar";
 import { percent, quantity } from "../parts/numbers";
 import { sortedTable, type Column } from "../parts/table";
-import type { Shown } from "./view";
+import type { Shown } from "./shown";
 
 const STATES = new Set(["%GVL", "%GC", "gvl_state", "gc_phase"]); // they say it themselves
 

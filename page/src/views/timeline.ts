@@ -5,7 +5,7 @@ import { heat, type HeatRow, type Mark } from "../data/timeline";
 import { h, isShortcut, select } from "../parts/dom";
 import { quantity } from "../parts/numbers";
 import { sortedTable } from "../parts/table";
-import type { Shown } from "./view";
+import type { Shown } from "./shown";
 
 const SECOND = 1e9; // ns
 const LABEL_WIDTH = 110; // pixels, with what is left of the heat map

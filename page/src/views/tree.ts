@@ -3,7 +3,7 @@ import { pattern } from "../model";
 import { h, isShortcut } from "../parts/dom";
 import { change, percent, quantity } from "../parts/numbers";
 import { order } from "../parts/table";
-import type { Place, Shown } from "./view";
+import type { Place, Shown } from "./shown";
 
 const MOST_CHILDREN = 100; // shown at once
 const OPEN_SHARE = 0.5; // of the parent: the way down that is opened by itself

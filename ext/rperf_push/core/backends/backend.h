@@ -2,7 +2,7 @@
  *
  * Each kind is one file; backend_kinds.h lists them. deliver makes one try and reports how it ended. Where a backend
  * has begin and end, several tries can be under way at once: the caller drives their exchanges with the HTTP client.
- * backoff.h decides whether and when to retry.
+ * retry_verdict.h decides whether and when to retry.
  *
  * Threads    the uploader only.
  * Ownership  the caller keeps payloads and flights. Settings and HTTP client must outlive the backend.

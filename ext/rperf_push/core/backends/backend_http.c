@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "backends/backend_kinds.h"
-#include "backends/backend_over_http.h"
+#include "backends/over_http.h"
 #include "backends/series_labels.h"
 #include "base/alloc.h"
 #include "encoding/pprof_encoder.h"

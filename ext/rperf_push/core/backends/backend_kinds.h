@@ -1,4 +1,5 @@
 /* backend_kinds.h - the kinds of backends: each has a file, a constructor here, and a case in rpp_backend_new.
+ * Their names are in settings/settings_fields.h.
  *
  * Threads    any thread; a new backend belongs to the uploader.
  * Ownership  settings and HTTP client must outlive the backend. A constructor returns NULL if out of memory.

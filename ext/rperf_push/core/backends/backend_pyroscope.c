@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "backends/backend_kinds.h"
-#include "backends/backend_over_http.h"
-#include "backends/push_request.h"
+#include "backends/over_http.h"
+#include "backends/pyroscope_body.h"
 #include "backends/series_labels.h"
 #include "base/alloc.h"
 #include "http/http_url.h"
@@ -45,7 +45,8 @@ static rpp_status prepare(rpp_backend_over_http *self, const rpp_payload *payloa
     (void)result;
     rpp_status status = make_labels(self->settings, payload, &labels);
     if (status == RPP_OK) {
-        status = rpp_push_request_encode(&labels, payload->bytes, payload->length, &post->body, &request->body_length);
+        status =
+            rpp_pyroscope_body_encode(&labels, payload->bytes, payload->length, &post->body, &request->body_length);
     }
     rpp_pairs_destroy(&labels);
     request->url = self->url;

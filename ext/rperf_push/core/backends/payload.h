@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "base/value_types.h"
-#include "http/backoff.h"
+#include "http/retry_verdict.h"
 #include "settings/settings.h"
 
 typedef struct rpp_payload {

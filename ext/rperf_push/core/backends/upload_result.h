@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "http/backoff.h"
 #include "http/http_message.h"
+#include "http/retry_verdict.h"
 
 #define RPP_UPLOAD_RESULT_MESSAGE_MAX 400
 

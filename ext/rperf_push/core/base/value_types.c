@@ -1,4 +1,4 @@
-/* value_types.c - the tables of values and of their groups. */
+/* value_types.c - what is looked up in the tables of values and groups, which are in value_types.h. */
 #include "base/value_types.h"
 
 #include <stdio.h>

@@ -49,7 +49,7 @@ typedef enum rpp_value_group {
     X(context, WALL, wall_ns, "wall", "wall", "nanoseconds", RPP_SCALED_BY_CLOCKS, PROCESS_CPU)                        \
     X(context, ALLOC_OBJECTS, alloc_objects, "alloc", "alloc_objects", "count", RPP_SCALED_BY_COUNTERS, MEMORY)        \
     X(context, ALLOC_SPACE, alloc_space, "alloc", "alloc_space", "bytes", RPP_SCALED_BY_COUNTERS, MEMORY)              \
-    /* of the objects born in the session, those that were alive at the last GC (levels.h) */                          \
+    /* of the objects born in the session, those that were alive at the last GC (heap_levels.h) */                     \
     X(context, INUSE_OBJECTS, inuse_objects, "heap", "inuse_objects", "count", RPP_LEVEL, HEAP)                        \
     X(context, INUSE_SPACE, inuse_space, "heap", "inuse_space", "bytes", RPP_LEVEL, HEAP)                              \
     /* waits for locks, queues and the GVL (contention.h) */                                                           \
@@ -105,7 +105,7 @@ rpp_value_group rpp_mode_group(unsigned mode);
 unsigned rpp_level_mode(void);
 /* The first values are sampled: each sample of them has a weight (row.h). */
 #define RPP_SAMPLED_VALUES (RPP_VALUE_ALLOC_SPACE + 1)
-/* Beside the values of a mode: how precise they are (columns.h). */
+/* Beside the values of a mode: how precise they are (value_columns.h). */
 #define RPP_MODE_PRECISION (1u << 31)
 /* The mode with all values. */
 #define RPP_MODE_ALL       ((1u << RPP_VALUE_COUNT) - 1)

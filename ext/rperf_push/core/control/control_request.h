@@ -1,4 +1,4 @@
-/* control_request.h - the request of a peer: one line of text.
+/* control_request.h - the request of a peer: one line of text. The binding answers its verbs.
  *
  *   rperf-push/1 VERB key=value key=value ...
  *

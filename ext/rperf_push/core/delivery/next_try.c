@@ -32,14 +32,14 @@ static rpp_streak continue_streak(rpp_streak streak, const rpp_attempt *attempt,
     return streak;
 }
 
-static bool is_refused_for_good(const rpp_backoff_policy *policy, const rpp_attempt *attempt, rpp_streak streak,
+static bool is_refused_for_good(const rpp_retry_policy *policy, const rpp_attempt *attempt, rpp_streak streak,
                                 uint64_t now_ns)
 {
     return rpp_attempt_is_refusal(attempt) && now_ns - streak.refused_since_ns >= policy->refusals_ns;
 }
 
 /* The backoff is short while a flush or a stop waits, unless the backend sent Retry-After. */
-static uint64_t backoff_until_ns(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
+static uint64_t backoff_until_ns(const rpp_retry_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
                                  rpp_streak streak, uint64_t *random)
 {
     if (s->hurried) return 0;
@@ -48,18 +48,18 @@ static uint64_t backoff_until_ns(const rpp_backoff_policy *policy, const rpp_att
     }
     uint32_t step = rpp_attempt_is_refusal(attempt) ? policy->refusal_step : 0;
     if (step < streak.failures) step = streak.failures;
-    uint64_t until_ns = rpp_backoff_due_ns(policy, step, attempt->retry_after_ns, s->now_ns, random);
+    uint64_t until_ns = rpp_retry_due_ns(policy, step, attempt->retry_after_ns, s->now_ns, random);
     uint64_t soon_ns = s->now_ns + policy->first_ns;
     bool shortened = (s->flushing || s->stopping) && !attempt->retry_after_ns && soon_ns < until_ns;
     return shortened ? soon_ns : until_ns;
 }
 
-static rpp_next_try follow(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
+static rpp_next_try follow(const rpp_retry_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
                            uint64_t *random)
 {
     uint64_t own_due_ns = 0;
     rpp_next_try next = {.streak = continue_streak(s->streak, attempt, s->now_ns)};
-    next.verdict = rpp_backoff_decide(policy, attempt, s->tries, s->now_ns, random, &own_due_ns);
+    next.verdict = rpp_retry_decide(policy, attempt, s->tries, s->now_ns, random, &own_due_ns);
     if (next.verdict == RPP_VERDICT_RETRY && is_refused_for_good(policy, attempt, next.streak, s->now_ns)) {
         next.verdict = RPP_VERDICT_REJECTED;
     }
@@ -80,7 +80,7 @@ static rpp_next_try follow(const rpp_backoff_policy *policy, const rpp_attempt *
     return next;
 }
 
-rpp_next_try rpp_next_try_after(const rpp_backoff_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
+rpp_next_try rpp_next_try_after(const rpp_retry_policy *policy, const rpp_attempt *attempt, const rpp_situation *s,
                                 uint64_t *random)
 {
     rpp_next_try next = follow(policy, attempt, s, random);

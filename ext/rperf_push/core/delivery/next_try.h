@@ -1,5 +1,5 @@
-/* next_try.h - decides what follows a try: the verdict on its payload, the time of its next try, and the rest of the
- * backend.
+/* next_try.h - says when a payload is tried again, and for how long the backend is left alone. Which statuses are
+ * retried at all: http/retry_verdict.h.
  *
  * There are two waits, each for its own reason. The backend is left alone after consecutive failures, of any payloads,
  * so an outage costs one try at a time. A payload that may itself have caused the failure waits behind the others. If
@@ -12,7 +12,7 @@
 #ifndef RPP_NEXT_TRY_H
 #define RPP_NEXT_TRY_H
 
-#include "http/backoff.h"
+#include "http/retry_verdict.h"
 
 /* Consecutive failures, of any payloads. All zero: the last try succeeded. */
 typedef struct rpp_streak {
@@ -43,7 +43,7 @@ typedef struct rpp_next_try {
 } rpp_next_try;
 
 /* It advances `random`. */
-rpp_next_try rpp_next_try_after(const rpp_backoff_policy *policy, const rpp_attempt *attempt,
+rpp_next_try rpp_next_try_after(const rpp_retry_policy *policy, const rpp_attempt *attempt,
                                 const rpp_situation *situation, uint64_t *random);
 
 /* True if the payload itself may have caused the failure: a server or a disk had taken a part of it. */

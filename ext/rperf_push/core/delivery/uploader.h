@@ -34,7 +34,7 @@
 typedef struct rpp_uploader_options {
     uint64_t upload_timeout_ns;
     uint64_t max_age_ns; /* older payloads are dropped; 0: never */
-    rpp_backoff_policy backoff;
+    rpp_retry_policy backoff;
     const rpp_clock *clock; /* NULL: the machine's */
     rpp_spool *spool;       /* NULL: none; must outlive the uploader */
 } rpp_uploader_options;

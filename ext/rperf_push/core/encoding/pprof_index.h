@@ -13,8 +13,8 @@
 #include "encoding/encoder.h"
 #include "encoding/pprof_labels.h"
 #include "encoding/string_table.h"
-#include "profile/columns.h"
 #include "profile/profile.h"
+#include "profile/value_columns.h"
 #include "sampling/frame_names.h"
 
 #define RPP_PPROF_HIDDEN UINT32_MAX

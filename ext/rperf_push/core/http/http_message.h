@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/backoff.h"
 #include "http/http_failure.h"
+#include "http/retry_verdict.h"
 
 #define RPP_HTTP_BODY_MAX    (64u * 1024u)
 #define RPP_HTTP_HEADERS_MAX 32

@@ -8,11 +8,11 @@
 #include "base/stats.h"
 #include "base/thread.h"
 #include "base/waker.h"
+#include "profile/burst_switch.h"
 #include "profile/contention.h"
 #include "profile/no_samples.h"
 #include "profile/open_windows.h"
 #include "profile/shown_stacks.h"
-#include "profile/watch.h"
 
 /* While no thread runs, nothing can be captured and no window can close, so the collector sleeps until a thread runs.
  * It wakes up once in this time anyway, in case it missed one. */
@@ -42,7 +42,7 @@ struct rpp_pipeline {
     rpp_waker waker;
     rpp_ticker *ticker;
     rpp_ticker_seat seat;
-    rpp_watch watch;
+    rpp_burst_switch watch;
     rpp_open_windows windows;
     rpp_levels *levels; /* NULL: none */
 
@@ -89,7 +89,7 @@ rpp_pipeline *rpp_pipeline_new(const rpp_pipeline_options *options, const rpp_pi
     p->windows.keeps_pace = options->keeps_pace;
     rpp_open_windows_init(&p->windows, now);
     atomic_store(&p->boundary_ns, now);
-    if (options->bursts.on_ns) rpp_watch_init(&p->watch, options->bursts.on_ns, options->bursts.off_ns, now);
+    if (options->bursts.on_ns) rpp_burst_switch_init(&p->watch, options->bursts.on_ns, options->bursts.off_ns, now);
     if (options->warns_without_samples) rpp_no_samples_init(&p->no_samples, options->interval_ns, now);
     rpp_waker_init(&p->waker);
     p->ticker = options->ticker;
@@ -133,7 +133,7 @@ static void ingest(const rpp_sample *sample, const rpp_location *locations, void
         rpp_stats_add(RPP_STAT_time_lost_ns, sample->wall_ns);
     }
     if (p->levels && sample->watched) rpp_levels_note(p->levels, sample, locations);
-    if (p->options.seen && !sample->is_total) rpp_whereabouts_note(p->options.seen, sample, locations, monotonic(p));
+    if (p->options.seen && !sample->is_total) rpp_current_stacks_note(p->options.seen, sample, locations, monotonic(p));
     rpp_label_set_release(sample->labels);
 }
 
@@ -161,7 +161,7 @@ static void set_delivered(rpp_pipeline *p, uint32_t windows)
 static void begin_window(rpp_pipeline *p, uint64_t start_ns)
 {
     rpp_open_windows_begin(&p->windows, start_ns);
-    if (p->options.seen) rpp_whereabouts_begin_window(p->options.seen, atomic_load(&p->window));
+    if (p->options.seen) rpp_current_stacks_begin_window(p->options.seen, atomic_load(&p->window));
 }
 
 /* If the kernel's tick is longer than the period, every tick is taken. */
@@ -266,7 +266,7 @@ static void ask_for_work(rpp_pipeline *p, unsigned activity, bool is_tick)
         atomic_fetch_or(&p->work, RPP_WORK_ROTATE);
     }
     if (is_tick && (activity & RPP_ACTIVITY_OVERDUE)) tick(p);
-    bool due = atomic_load(&p->work) || !rpp_watch_is_followed(&p->watch);
+    bool due = atomic_load(&p->work) || !rpp_burst_switch_is_followed(&p->watch);
     if ((activity & RPP_ACTIVITY_RAN) && due) p->seams.ask(p->seams.context);
 }
 
@@ -285,7 +285,7 @@ static void collector_waits_for_the_next_tick(rpp_pipeline *p)
     uint64_t now = monotonic(p), due = p->windows.due_ns > now ? p->windows.due_ns : UINT64_MAX;
     bool ticks = tick != UINT64_MAX;
     bool is_calm = !ticks && due != UINT64_MAX && !atomic_load(&p->work);
-    uint64_t next = rpp_ns_least(ticks ? tick : due, rpp_watch_next_ns(&p->watch));
+    uint64_t next = rpp_ns_least(ticks ? tick : due, rpp_burst_switch_next_ns(&p->watch));
     uint64_t at_last = now + (is_calm || period > LONGEST_TICK_NS ? LONGEST_TICK_NS : period);
     rpp_waker_wait(&p->waker, rpp_ns_least(next, at_last));
 }
@@ -302,7 +302,7 @@ static void *collector_main(void *context)
         unsigned activity = p->seams.activity(p->seams.context);
         quiet = activity ? 0 : quiet + 1;
         drain(p);
-        rpp_watch_update(&p->watch, slept, monotonic(p));
+        rpp_burst_switch_update(&p->watch, slept, monotonic(p));
         ask_for_work(p, activity, due);
         close_flushed_window(p, true);
         rpp_no_samples_check(&p->no_samples, monotonic(p));
@@ -311,7 +311,7 @@ static void *collector_main(void *context)
             collector_waits_for_the_next_tick(p);
         } else {
             deliver_what_is_known(p);
-            if (rpp_watch_sleep(&p->watch)) p->seams.ask(p->seams.context);
+            if (rpp_burst_switch_sleep(&p->watch)) p->seams.ask(p->seams.context);
             collector_sleeps_until_a_thread_runs(p);
         }
     }
@@ -381,17 +381,17 @@ void rpp_pipeline_stir(rpp_pipeline *p)
 
 bool rpp_pipeline_watches(const rpp_pipeline *p)
 {
-    return rpp_watch_is_on(&p->watch);
+    return rpp_burst_switch_is_on(&p->watch);
 }
 
 void rpp_pipeline_set_bursts(rpp_pipeline *p, bool on)
 {
-    rpp_watch_want(&p->watch, on);
+    rpp_burst_switch_want(&p->watch, on);
 }
 
 void rpp_pipeline_note_watching(rpp_pipeline *p, bool on)
 {
-    rpp_watch_note(&p->watch, on);
+    rpp_burst_switch_note(&p->watch, on);
 }
 
 void rpp_pipeline_wake(rpp_pipeline *p)

@@ -28,10 +28,10 @@
 
 #include "base/cancellation.h"
 #include "base/clock.h"
-#include "profile/levels.h"
+#include "profile/current_stacks.h"
+#include "profile/heap_levels.h"
 #include "profile/profile.h"
 #include "profile/ticker.h"
-#include "profile/whereabouts.h"
 #include "sampling/bursts.h"
 #include "sampling/frame_names.h"
 #include "sampling/sample_buffer.h"
@@ -64,12 +64,12 @@ typedef struct rpp_pipeline_options {
     size_t buffer_half_bytes;
     rpp_bursts bursts; /* the averages; 0: none. What is watched in them: see rpp_pipeline_watches */
     rpp_profile_limits limits;
-    uint32_t watched_max;       /* objects that may be watched for levels (levels.h); 0: no levels */
+    uint32_t watched_max;       /* objects that may be watched for levels (heap_levels.h); 0: no levels */
     bool ages;                  /* levels say how many GCs their objects have survived */
     bool class_labels;          /* classes of allocated objects are labels, not frames (shown_stacks.h) */
     bool keeps_pace;            /* a late boundary makes the next window shorter */
     bool warns_without_samples; /* logs a line if samples stop (no_samples.h) */
-    rpp_whereabouts *seen;      /* gets each sample, or NULL; outlives the pipeline */
+    rpp_current_stacks *seen;   /* gets each sample, or NULL; outlives the pipeline */
     const rpp_clock *clock;     /* NULL: the machine's */
 } rpp_pipeline_options;
 

@@ -9,7 +9,7 @@
 #include "base/custom_values.h"
 #include "base/hash_index.h"
 #include "base/stats.h"
-#include "profile/counted.h"
+#include "profile/counted_objects.h"
 #include "sampling/frame_names.h"
 
 /* A full stack table has 62 MiB: 44 MiB of rows, and the rest locations, entries and indexes. */

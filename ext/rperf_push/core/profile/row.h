@@ -22,7 +22,7 @@ typedef struct rpp_row {
     uint64_t cpu_sampled_ns,
         wall_sampled_ns;    /* weight of its samples that have not got their time yet (distribution.h) */
     uint64_t waits_sampled; /* waits of its samples that have not got their time yet, in RPP_ONE_WAIT */
-    uint64_t alloc_sampled, alloc_sampled_bytes; /* the same of allocations (counted.h) */
+    uint64_t alloc_sampled, alloc_sampled_bytes; /* the same of allocations (counted_objects.h) */
     uint32_t stack, labels, thread_seq;          /* thread_seq 0: no particular thread */
     uint8_t state;                               /* rpp_state */
     uint8_t custom_id;                           /* which value `custom` is of (custom_values.h) */

@@ -1,5 +1,4 @@
-/* bursts.c - sampling bursts: short times, at random, in which events are seen that are too frequent for a hook on
- * each. */
+/* bursts.c - sampling bursts: short times, at random, in which frequent events are seen. */
 #include "sampling/bursts.h"
 
 #include "base/clock.h"

@@ -30,7 +30,7 @@ typedef struct rpp_sample {
     uint64_t cpu_sampled_ns, wall_sampled_ns;
     uint64_t waits_sampled; /* how many waits it stands for, in RPP_ONE_WAIT; `contentions` are exactly captured ones */
     uint64_t alloc_sampled, alloc_sampled_bytes; /* how many objects it stands for, and their bytes */
-    uint64_t watched;      /* the number of its allocation, if it is a watched object (watched.h); 0: it is none */
+    uint64_t watched; /* the number of its allocation, if it is a watched object (watched_objects.h); 0: it is none */
     rpp_label_set *labels; /* retained, or NULL */
     uint32_t thread_seq;   /* 1-based */
     uint32_t window;       /* the window this time belongs to */

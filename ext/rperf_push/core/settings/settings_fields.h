@@ -1,4 +1,4 @@
-/* settings_fields.h - the struct of all options.
+/* settings_fields.h - the struct of all options. The table with their names, defaults and ranges is in options.c.
  *
  * Threads    as in settings.h.
  * Ownership  as in settings.h.

@@ -114,7 +114,7 @@ static VALUE native_calls_new(VALUE self, VALUE max_nodes, VALUE with_cpu, VALUE
     t->events = RB_RPP_CALLS_OF_RUBY | (RTEST(with_c) ? RB_RPP_CALLS_OF_C : 0) |
                 (RTEST(with_blocks) ? RB_RPP_CALLS_OF_BLOCKS : 0);
     t->began_realtime_ns = rpp_realtime_ns();
-    rb_rpp_life_follow_forks();
+    rb_rpp_process_follow_forks();
     return object;
 }
 
@@ -223,7 +223,7 @@ static void discard_after_fork(void)
     current_object = Qnil;
 }
 
-const rb_rpp_participant rb_rpp_calls_life = {.discard_after_fork = discard_after_fork};
+const rb_rpp_participant rb_rpp_calls_participant = {.discard_after_fork = discard_after_fork};
 
 void rb_rpp_calls_init(VALUE native)
 {

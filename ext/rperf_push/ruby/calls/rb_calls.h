@@ -11,10 +11,10 @@
 #define RB_CALLS_H
 
 #include "calls/rb_call_hook.h"
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 
 /* A forked child is not traced. */
-extern const rb_rpp_participant rb_rpp_calls_life;
+extern const rb_rpp_participant rb_rpp_calls_participant;
 
 /* Raises if it is no tracing. */
 rb_rpp_tracing *rb_rpp_tracing_of(VALUE object);

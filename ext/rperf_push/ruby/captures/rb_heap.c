@@ -6,7 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/stats.h"
-#include "core/sampling/watched.h"
+#include "core/sampling/watched_objects.h"
 #include "threads/rb_subscribers.h"
 #include "vm/rb_probes.h"
 

@@ -1,9 +1,9 @@
 /* rb_heap.h - follows the life of sampled objects, for mode heap.
  *
- * The allocation hook (rb_allocs.h) puts objects into the table of watched objects (core/sampling/watched.h). When a GC
- * has marked, and has not swept yet, the VM is asked for each of them whether it is marked. So a death is known before
- * an address can be used again, and nothing is done where an object is freed. Compaction tells a holder, which marks
- * nothing, where objects went.
+ * The allocation hook (rb_allocs.h) puts objects into the table of watched objects (core/sampling/watched_objects.h).
+ * When a GC has marked, and has not swept yet, the VM is asked for each of them whether it is marked. So a death is
+ * known before an address can be used again, and nothing is done where an object is freed. Compaction tells a holder,
+ * which marks nothing, where objects went.
  *
  * Safety
  *   An address is used only if each GC since the allocation was heard of; the VM counts its GCs. Events can be lost
@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "core/base/value_types.h"
-#include "core/sampling/watched.h"
+#include "core/sampling/watched_objects.h"
 #include "threads/rb_threads.h"
 
 /* How many objects a session of this mode watches at the most: none without levels, sampled ones, or one in each

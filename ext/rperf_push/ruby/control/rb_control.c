@@ -20,7 +20,7 @@
 #include "core/base/stats.h"
 #include "core/base/version.h"
 #include "core/control/control_server.h"
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 #include "sampler/rb_sampler.h"
 
 #define PLACE_MAX_BYTES 512
@@ -177,8 +177,8 @@ static void listen_now(void)
 {
     char why[RPP_CONTROL_WHY_MAX] = "";
     if (server || !*place) return;
-    rb_rpp_life_follow_forks();
-    rb_rpp_life_end_with_process();
+    rb_rpp_process_follow_forks();
+    rb_rpp_process_end_with_process();
     if (!began_ns) began_ns = rpp_realtime_ns();
     if (rpp_control_server_start(place, &service, &server, why) != RPP_OK) {
         rpp_log(RPP_LOG_WARN, "no control socket, so rperf-push ps and its like do not find this process: %s", why);
@@ -265,7 +265,7 @@ static VALUE restart_in_child(VALUE unused)
     return Qnil;
 }
 
-const rb_rpp_participant rb_rpp_control_life = {
+const rb_rpp_participant rb_rpp_control_participant = {
     .discard_after_fork = discard_after_fork,
     .restart_in_child = restart_in_child,
     .leave_vm = leave_vm,

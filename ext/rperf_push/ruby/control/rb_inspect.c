@@ -17,7 +17,7 @@
 #include "threads/rb_overhead.h"
 #include "threads/rb_subscribers.h"
 #include "threads/rb_threads.h"
-#include "vm/rb_task.h"
+#include "vm/rb_proc_task.h"
 #include "vm/rb_thread_methods.h"
 #include "vm/rb_trigger.h"
 
@@ -36,7 +36,7 @@ static rb_postponed_job_handle_t handle;
 static _Atomic int stage;
 static _Atomic bool names_wanted, given_up;
 static rb_rpp_inspected inspected; /* the job owns it while TAKEN or LEFT, else the asking thread */
-static rpp_whereabouts *_Atomic whereabouts;
+static rpp_current_stacks *_Atomic current_stacks;
 
 /* --- the job: at a safepoint, with the GVL --- */
 
@@ -92,7 +92,7 @@ static void see_thread(VALUE thread, uint64_t now)
 static VALUE see_all(VALUE unused)
 {
     if (!rb_rpp_subscribers_any() && rb_rpp_frames_readers() == 1) { /* no session releases frames */
-        if (atomic_load(&whereabouts)) rpp_whereabouts_clear(atomic_load(&whereabouts));
+        if (atomic_load(&current_stacks)) rpp_current_stacks_clear(atomic_load(&current_stacks));
         rb_rpp_frames_next_window();
     }
     VALUE threads = rb_rpp_thread_list();
@@ -234,8 +234,8 @@ static void recall_thread(const asking *a, size_t i, const rb_rpp_thread *runnin
     uint64_t used = rpp_ns_since(cpu_of(g), a->cpu_ns[i]), passed = now - a->began_ns;
     if (g->has_cpu_clock && passed) s->cpu = (double)used / (double)passed;
     if (!a->heard) return;
-    rpp_whereabouts *w = atomic_load(&whereabouts);
-    if (!w || !rpp_whereabouts_get(w, g->seq, &sighting)) return;
+    rpp_current_stacks *w = atomic_load(&current_stacks);
+    if (!w || !rpp_current_stacks_get(w, g->seq, &sighting)) return;
     s->age_ns = now > sighting.at_ns ? now - sighting.at_ns : 1;
     rb_rpp_inspected_set_stack(into, sighting.locations, sighting.depth);
 }
@@ -332,10 +332,10 @@ void rb_rpp_inspect_give_up(bool on)
     atomic_store(&given_up, on);
 }
 
-rpp_whereabouts *rb_rpp_inspect_whereabouts(void)
+rpp_current_stacks *rb_rpp_inspect_current_stacks(void)
 {
-    if (!atomic_load(&whereabouts)) atomic_store(&whereabouts, rpp_whereabouts_new());
-    return atomic_load(&whereabouts);
+    if (!atomic_load(&current_stacks)) atomic_store(&current_stacks, rpp_current_stacks_new());
+    return atomic_load(&current_stacks);
 }
 
 /* The fork may have interrupted a job of the parent, so `inspected` is not freed. */
@@ -345,7 +345,7 @@ void rb_rpp_inspect_discard_after_fork(void)
     atomic_store(&stage, NOTHING);
     atomic_store(&names_wanted, false);
     atomic_store(&given_up, false);
-    if (atomic_load(&whereabouts)) rpp_whereabouts_discard_after_fork(atomic_load(&whereabouts));
+    if (atomic_load(&current_stacks)) rpp_current_stacks_discard_after_fork(atomic_load(&current_stacks));
 }
 
 void rb_rpp_inspect_init(void)

@@ -7,8 +7,8 @@
  *   the others wait for, and the stack and age of each thread's last capture. An inspection interrupts no thread and
  *   wakes none.
  *
- * Threads    the control server's; one inspection at a time. init, discard_after_fork, whereabouts: under the GVL.
- * Ownership  the caller owns the document; the whereabouts live as long as the process.
+ * Threads    the control server's; one inspection at a time. init, discard_after_fork, current_stacks: under the GVL.
+ * Ownership  the caller owns the document; the current stacks live as long as the process.
  */
 #ifndef RB_INSPECT_H
 #define RB_INSPECT_H
@@ -19,7 +19,7 @@
 
 #include "core/base/byte_sink.h"
 #include "core/base/status.h"
-#include "core/profile/whereabouts.h"
+#include "core/profile/current_stacks.h"
 
 void rb_rpp_inspect_init(void);
 /* Writes a JSON document, within a second. */
@@ -29,6 +29,6 @@ void rb_rpp_inspect_give_up(bool on);
 void rb_rpp_inspect_discard_after_fork(void);
 
 /* Returns the table in which the continuous session notes its captures, or NULL if out of memory. */
-rpp_whereabouts *rb_rpp_inspect_whereabouts(void);
+rpp_current_stacks *rb_rpp_inspect_current_stacks(void);
 
 #endif

@@ -86,7 +86,7 @@ void rb_rpp_demand_prepare(const rb_rpp_demand_settings *settings)
 void rb_rpp_demand_begin(rb_rpp_demand *s, rb_rpp_subscriber subscriber)
 {
     rb_rpp_sampler_options options = options_for(&s->settings);
-    rb_rpp_life_end_with_process();
+    rb_rpp_process_end_with_process();
     s->subscriber = subscriber;
     s->users++;
     sessions[subscriber] = s;
@@ -242,7 +242,7 @@ static VALUE restart_in_child(VALUE unused)
     return Qnil;
 }
 
-const rb_rpp_participant rb_rpp_demand_life = {
+const rb_rpp_participant rb_rpp_demand_participant = {
     .discard_after_fork = discard_after_fork,
     .restart_in_child = restart_in_child,
     .end_at_exit = end_at_exit,

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 #include "recordings/rb_recorder.h"
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 #include "sampler/rb_sampler.h"
 #include "threads/rb_threads.h"
 
@@ -82,6 +82,6 @@ void rb_rpp_demand_lend_too(const rb_rpp_lent *lent, rb_rpp_lent *too);
 bool rb_rpp_demand_goes_on(const rb_rpp_lent *lent);
 void rb_rpp_demand_return(const rb_rpp_lent *lent);
 
-extern const rb_rpp_participant rb_rpp_demand_life;
+extern const rb_rpp_participant rb_rpp_demand_participant;
 
 #endif

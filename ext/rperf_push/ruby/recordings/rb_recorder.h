@@ -16,7 +16,7 @@
 #include "core/base/byte_sink.h"
 #include "core/base/status.h"
 #include "core/profile/pipeline.h"
-#include "recordings/rb_recorded.h"
+#include "recordings/rb_recorded_hash.h"
 #include "threads/rb_threads.h"
 
 typedef struct rb_rpp_recorder rb_rpp_recorder;

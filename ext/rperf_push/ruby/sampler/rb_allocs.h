@@ -2,8 +2,9 @@
  *
  * The VM counts all objects, which costs nothing. Its hook, which sees each of them, costs a third of an allocation and
  * more. So the hook is on only in short bursts at random (core/sampling/bursts.h), some 1.5 % of the time, and of
- * what it then sees some are sampled. Counters decide totals, samples decide the distribution (core/profile/counted.h).
- * To switch it takes some 100 ns, walks no code and leaves nothing behind (benchmark/allocations.rb).
+ * what it then sees some are sampled. Counters decide totals, samples decide the distribution
+ * (core/profile/counted_objects.h). To switch it takes some 100 ns, walks no code and leaves nothing behind
+ * (benchmark/allocations.rb).
  *
  * A session may instead ask for each n-th object: then the hook is always on.
  *

@@ -11,7 +11,7 @@
 #include "threads/rb_overhead.h"
 #include "threads/rb_timers.h"
 #include "vm/rb_probes.h"
-#include "vm/rb_task.h"
+#include "vm/rb_proc_task.h"
 
 /* A thread that has run this many periods without a capture may be asleep with the GVL. */
 #define OVERDUE_PERIODS 4u

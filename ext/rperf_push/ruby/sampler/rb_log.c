@@ -104,7 +104,7 @@ static void discard_after_fork(void)
     rpp_log_discard_after_fork();
 }
 
-const rb_rpp_participant rb_rpp_log_life = {.discard_after_fork = discard_after_fork};
+const rb_rpp_participant rb_rpp_log_participant = {.discard_after_fork = discard_after_fork};
 
 void rb_rpp_log_init(void)
 {

@@ -11,9 +11,9 @@
 
 #include "vm/rb_compat.h"
 
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 
-extern const rb_rpp_participant rb_rpp_log_life;
+extern const rb_rpp_participant rb_rpp_log_participant;
 
 void rb_rpp_log_init(void);
 /* Sets the logger, an object with info, warn and error; nil means standard error. */

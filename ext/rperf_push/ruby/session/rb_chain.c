@@ -40,7 +40,7 @@ static rpp_uploader *new_uploader(rb_rpp_chain *c)
     rpp_uploader_options options = {
         .upload_timeout_ns = c->settings->upload_timeout_ns,
         .max_age_ns = c->backend->rules.max_age_ns,
-        .backoff = rpp_backoff_session_policy(c->spool != NULL, c->settings->resend_unconfirmed),
+        .backoff = rpp_retry_session_policy(c->spool != NULL, c->settings->resend_unconfirmed),
         .spool = c->spool,
     };
     return rpp_uploader_new(&options, c->queue, c->backend, c->http);
@@ -55,9 +55,9 @@ static rpp_pipeline *new_pipeline(rb_rpp_chain *c)
         .class_labels = c->settings->class_labels,
         .watched_max = rb_rpp_watched_max(c->settings->mode, 0),
         .warns_without_samples = true,
-        .seen = rb_rpp_inspect_whereabouts(),
+        .seen = rb_rpp_inspect_current_stacks(),
     };
-    if (options.seen) rpp_whereabouts_clear(options.seen);
+    if (options.seen) rpp_current_stacks_clear(options.seen);
     return rb_rpp_sampler_new_pipeline(&options, deliver, c);
 }
 

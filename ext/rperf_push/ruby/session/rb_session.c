@@ -15,7 +15,7 @@
 #include "core/base/stats.h"
 #include "core/http/http_client.h"
 #include "core/settings/options.h"
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 #include "sampler/rb_log.h"
 #include "sampler/rb_sampler.h"
 #include "session/rb_chain.h"
@@ -64,7 +64,7 @@ static VALUE prepare(VALUE settings)
 static rpp_status session_start(session *s)
 {
     rb_rpp_sampler_options options = options_for(s->settings);
-    rb_rpp_life_end_with_process();
+    rb_rpp_process_end_with_process();
     current_began_ns = rpp_monotonic_ns();
     rpp_status status = rpp_uploader_start(s->uploader);
     if (status == RPP_OK) status = rpp_pipeline_start(s->pipeline);
@@ -237,7 +237,7 @@ static VALUE end_at_exit(VALUE unused)
     return Qnil;
 }
 
-const rb_rpp_participant rb_rpp_session_life = {
+const rb_rpp_participant rb_rpp_session_participant = {
     .before_fork = before_fork,
     .after_fork_in_parent = after_fork_in_parent,
     .discard_after_fork = discard_after_fork,
@@ -250,7 +250,7 @@ static void prepare_process_once(void)
     static bool done;
     if (done) return;
     if (rpp_curl_global_init() != RPP_OK) rb_raise(rb_eRuntimeError, "libcurl could not be initialized");
-    rb_rpp_life_follow_forks();
+    rb_rpp_process_follow_forks();
     done = true;
 }
 

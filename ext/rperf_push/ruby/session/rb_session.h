@@ -1,6 +1,7 @@
 /* rb_session.h - the continuous session: starts and ends everything in order; goes on in forked children.
  *
- * Threads    methods of Native: under the GVL. What rb_life calls: on the thread that forks or ends the process.
+ * Threads    methods of Native: under the GVL. What rb_fork_and_exit calls: on the thread that forks or ends the
+ *            process.
  * Ownership  the session owns its delivery chain (rb_chain.h).
  */
 #ifndef RB_SESSION_H
@@ -10,9 +11,9 @@
 
 #include <stdbool.h>
 
-#include "sampler/rb_life.h"
+#include "sampler/rb_fork_and_exit.h"
 
-extern const rb_rpp_participant rb_rpp_session_life;
+extern const rb_rpp_participant rb_rpp_session_participant;
 
 void rb_rpp_session_init(VALUE native);
 /* True if it runs in this process. A forked child that has not come to its restart yet comes to it now, which may

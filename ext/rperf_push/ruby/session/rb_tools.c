@@ -138,10 +138,10 @@ static rpp_payload *copy_payload(const tool *t)
 
 static const char *verdict_name(const tool *t)
 {
-    rpp_backoff_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = RPP_NS_PER_S};
+    rpp_retry_policy policy = {.first_ns = RPP_NS_PER_S, .max_ns = RPP_NS_PER_S};
     uint64_t random = 1, due_ns;
-    switch (rpp_backoff_decide(&policy, &t->result.attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 0, &random,
-                               &due_ns)) {
+    switch (rpp_retry_decide(&policy, &t->result.attempt, (rpp_tries){.begun = 1, .server_errors = 1}, 0, &random,
+                             &due_ns)) {
     case RPP_VERDICT_DELIVERED: return "delivered";
     case RPP_VERDICT_RETRY: return "retry";
     case RPP_VERDICT_UNCONFIRMED: return "unconfirmed";

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/stats.h"
 #include "vm/rb_probes.h"
-#include "vm/rb_task.h"
+#include "vm/rb_proc_task.h"
 #include "vm/rb_thread_methods.h"
 
 #if defined(__linux__)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/sampling/watched.h"
+#include "core/sampling/watched_objects.h"
 #include "vm/rb_vm_layout.h"
 
 struct rb_rpp_thread;

@@ -5,7 +5,7 @@ require_relative "../attach_trace"
 require_relative "../options"
 require_relative "../processes"
 require_relative "../output_file"
-require_relative "../session_options"
+require_relative "../options/session_options"
 
 module RperfPush
   module CLI

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../advice"
-require_relative "../control_options"
+require_relative "../options/control_options"
 require_relative "../profile_file"
 require_relative "../upload"
 

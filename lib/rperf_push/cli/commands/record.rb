@@ -11,7 +11,7 @@ require_relative "../recording"
 module RperfPush
   module CLI
     module Commands
-      # rperf-push record: a command, and its profile in a file.
+      # rperf-push record: a command, and its profile in a file. Its options are in ../options.rb, as those of all commands are.
       class Record
         def help = "usage: rperf-push record [OPTIONS] [--] COMMAND [ARGUMENT...] | SCRIPT.rb\n#{Options.help("record")}"
 

@@ -9,7 +9,7 @@ require_relative "../web_ui"
 module RperfPush
   module CLI
     module Commands
-      # rperf-push report: prints a report on one or several files.
+      # rperf-push report: prints a report on one or several files. Its tables are in data/formats/text.rb.
       class Report
         def help = "usage: rperf-push report [OPTIONS] [FILE|DIR...] (default: #{OutputFile::DEFAULT})\n#{Options.help("report")}"
 
