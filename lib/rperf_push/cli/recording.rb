@@ -6,7 +6,7 @@ require_relative "../sessions/session_folder"
 require_relative "../injection"
 require_relative "command"
 require_relative "errors"
-require_relative "session_options"
+require_relative "options/session_options"
 
 module RperfPush
   module CLI
@@ -49,11 +49,9 @@ module RperfPush
       # @return [Hash{String => String}]
       def environment(variables)
         injected = Injection.environment(Injection::Offer::SESSION_FEATURE)
-        settings = { "MODE" => @modes.join(","), "FREQUENCY" => @options[:frequency], "LINES" => flag(:lines),
-                     "AGGREGATE" => flag(:aggregate), "ENGINE" => @engine, "INHERIT" => flag(:inherit),
-                     "ALLOC_INTERVAL" => @options[:alloc_interval], "CLASS_LABELS" => flag(:class_labels),
-                     "PATHS" => Injection.paths(injected) }
-        all = variables.merge(settings)
+        flags = %i[lines aggregate class_labels].to_h { |name| [name, @options[name] ? true : false] }
+        options = StartOptions.in_text({ mode: @modes, engine: @engine, **@options.slice(:frequency, :alloc_interval), **flags })
+        all = { **variables, "OPTIONS" => options, "INHERIT" => @options[:inherit] ? 1 : 0, "PATHS" => Injection.paths(injected) }
         all.to_h { |name, value| ["RPERF_PUSH_SESSION_#{name}", value.to_s] }.merge(injected)
       end
 
@@ -91,8 +89,6 @@ module RperfPush
         script = command.first
         script.end_with?(".rb") && File.file?(script) && !File.executable?(script) ? [RbConfig.ruby, *command] : command
       end
-
-      def flag(option) = @options[option] ? 1 : 0
 
       def spawn(folder, command)
         $stdout.flush

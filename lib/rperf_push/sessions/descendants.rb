@@ -17,26 +17,12 @@ module RperfPush
         offer = Injection::Offer.found
         return offer.withdraw if Native.abandoned?(offer.folder)
 
-        pid, *options = offer.options.split
+        pid, options = offer.options.split(" ", 2)
         descendants = new(pid: Integer(pid), folder: offer.folder, offer:)
         return descendants.remove if descendants.own?
 
-        OnDemand.carry_on(offer.folder, **in_ruby(*options))
+        OnDemand.carry_on(offer.folder, **StartOptions.of_text(options))
         Inheritance.adopt(descendants)
-      end
-
-      # @return [String] without blanks within a term
-      def in_text(frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:)
-        flags = [lines, aggregate, defer, class_labels].map { |one| one ? 1 : 0 }
-        [frequency, [*mode].join(","), *flags, engine, alloc_interval || 0].join(" ")
-      end
-
-      private
-
-      def in_ruby(frequency, mode, *flags, engine, alloc_interval)
-        lines, aggregate, defer, class_labels = flags.map { |flag| flag == "1" }
-        { frequency: Integer(frequency), mode: mode.split(",").map(&:to_sym), lines:, aggregate:, defer:, engine: engine.to_sym,
-          alloc_interval: Integer(alloc_interval).nonzero?, class_labels: }
       end
     end
 
@@ -51,7 +37,7 @@ module RperfPush
       @folder = folder.path
       folder.make
       Native.pass_on(@folder)
-      @offer = Injection::Offer.of(@folder, "#{@pid} #{Descendants.in_text(**options)}")
+      @offer = Injection::Offer.of(@folder, "#{@pid} #{StartOptions.in_text(options)}")
       @offer.make
     end
 

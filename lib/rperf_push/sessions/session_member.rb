@@ -6,9 +6,7 @@ require_relative "../base/notice"
 module RperfPush
   # This process's part of a session: it writes its windows into the session's folder, and at the end its resource usage.
   module SessionMember
-    VARIABLES = %w[
-      DIR PARENT OUTPUT MODE FREQUENCY LINES AGGREGATE ENGINE INHERIT ALLOC_INTERVAL CLASS_LABELS
-    ].to_h { |name| [name, "RPERF_PUSH_SESSION_#{name}"] }.freeze
+    VARIABLES = %w[DIR PARENT OUTPUT INHERIT OPTIONS].to_h { |name| [name, "RPERF_PUSH_SESSION_#{name}"] }.freeze
 
     module_function
 
@@ -47,21 +45,12 @@ module RperfPush
     def setting(name) = ENV.fetch(VARIABLES.fetch(name), nil)
 
     def begin
-      @settings = settings
       @directory = setting("DIR")
       @began_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
       @usage = Usage.new
       @own_switches = Native.own_switches
-      OnDemand.record(@directory, **@settings)
+      OnDemand.record(@directory, **StartOptions.of_text(setting("OPTIONS")))
       @pid = Process.pid
-    end
-
-    def settings
-      modes = setting("MODE").to_s.split(",").map(&:to_sym)
-      interval = setting("ALLOC_INTERVAL").to_s
-      { frequency: Integer(setting("FREQUENCY")), mode: modes, lines: setting("LINES") != "0", aggregate: setting("AGGREGATE") != "0",
-        engine: (setting("ENGINE") || "auto").to_sym, alloc_interval: (Integer(interval) unless interval.empty?),
-        class_labels: setting("CLASS_LABELS") == "1" }
     end
 
     # A forked child continues on its own, with its own files.

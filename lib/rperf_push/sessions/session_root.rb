@@ -21,7 +21,7 @@ module RperfPush
     def finish
       return unless @pid == Process.pid
 
-      data = @folder.merged(root: @pid, raw: setting("AGGREGATE") == "0")
+      data = @folder.merged(root: @pid, raw: !StartOptions.of_text(setting("OPTIONS"))[:aggregate])
       write(data.merge(meta:)) if data
     rescue StandardError, LoadError => e
       Notice.write("[rperf-push] #{setting("OUTPUT")}: #{e.message.lines.first.to_s.chomp}; the profile is lost")

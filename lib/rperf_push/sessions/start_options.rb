@@ -20,6 +20,24 @@ module RperfPush
       [mode_bits(mode), frequency, lines, aggregate, defer, engine_number(engine), interval_number(alloc_interval), class_labels]
     end
 
+    # For the environment of other processes: "frequency=99 mode=cpu,wall lines=true". No JSON: to load it before Bundler sets up would
+    # activate another version than the bundle's.
+    #
+    # @param options [Hash] keywords of {checked}
+    # @return [String] without blanks in a value
+    def in_text(options) = options.compact.map { |name, value| "#{name}=#{[*value].join(",")}" }.join(" ")
+
+    # @param text [String] as {in_text} makes it
+    # @return [Hash] keywords of {checked}
+    def of_text(text)
+      text.split.map { |pair| pair.split("=", 2) }.to_h { |name, value| [name.to_sym, READ.fetch(name.to_sym, FLAG).call(value)] }
+    end
+
+    FLAG = ->(text) { text == "true" }
+    READ = { frequency: method(:Integer), mode: ->(text) { text.split(",").map(&:to_sym) }, engine: :to_sym.to_proc,
+             alloc_interval: method(:Integer) }.freeze
+    private_constant :FLAG, :READ
+
     # 0: allocations are sampled at random.
     def interval_number(alloc_interval)
       return 0 if alloc_interval.nil?
