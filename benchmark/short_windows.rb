@@ -10,7 +10,7 @@ require "optparse"
 require "rbconfig"
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "rperf_push"
-require "rperf_push/remote/attachment"
+require "rperf_push/remote/remote_session"
 require "rperf_push/remote/control_client"
 require "rperf_push/data/merge"
 
@@ -52,7 +52,7 @@ def shown(engine, interval_ms)
     begun = done = false
     waiter = nil
     RperfPush::ControlClient.of(program.pid).connect("record", frequency: 99, mode: "cpu", interval_ms:, engine:) do |stream|
-      RperfPush::Attachment.new(stream).each(seconds: 600) do |window|
+      RperfPush::RemoteSession.new(stream).each(seconds: 600) do |window|
         merge.add(window, process: 0) if window
         begun ||= program.puts("go") || (waiter = Thread.new { program.gets && sleep(2 * interval_ms / 1e3) && done = true })
         :stop if done

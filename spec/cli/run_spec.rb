@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rperf_push/cli"
-require "rperf_push/cli/run"
+require "rperf_push/cli/commands/run"
 require_relative "../support/pprof_profile"
 require_relative "../support/fake_pyroscope"
 

@@ -69,4 +69,14 @@ RSpec.describe "RperfPush.start", :once, :short do
     RUBY
     expect(out.lines(chomp: true)).to eq(["RuntimeError", '{a: "1"}', "7", "{}"]).or eq(["RuntimeError", '{:a=>"1"}', "7", "{}"])
   end
+
+  # A session that other programs carry on, or that `record` asks for, is the one that was asked for.
+  it "says the same in the environment of other processes" do
+    flags = [true, false, nil, 1].product(%i[lines aggregate defer class_labels])
+    flags.product([:cpu, %i[cpu wall alloc]], [nil, 7], %i[auto safepoint]).each do |(value, flag), mode, alloc_interval, engine|
+      options = { frequency: 99, mode:, lines: true, aggregate: false, defer: false, engine:, alloc_interval:, class_labels: false, flag => value }
+      read = RperfPush::StartOptions.of_text(RperfPush::StartOptions.in_text(options))
+      expect(RperfPush::StartOptions.checked(**read)).to eq(RperfPush::StartOptions.checked(**options, flag => value ? true : false))
+    end
+  end
 end

@@ -49,8 +49,8 @@ module RperfPush
       # @return [Hash{String => String}]
       def environment(variables)
         injected = Injection.environment(Injection::Offer::SESSION_FEATURE)
-        flags = %i[lines aggregate class_labels].to_h { |name| [name, @options[name] ? true : false] }
-        options = StartOptions.in_text({ mode: @modes, engine: @engine, **@options.slice(:frequency, :alloc_interval), **flags })
+        given = %i[frequency lines aggregate alloc_interval class_labels].to_h { |name| [name, @options[name]] }
+        options = StartOptions.in_text({ mode: @modes, engine: @engine, **given })
         all = { **variables, "OPTIONS" => options, "INHERIT" => @options[:inherit] ? 1 : 0, "PATHS" => Injection.paths(injected) }
         all.to_h { |name, value| ["RPERF_PUSH_SESSION_#{name}", value.to_s] }.merge(injected)
       end

@@ -27,8 +27,8 @@ module RperfPush
       end
     end
 
-    def start(outcome, frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels:, inherit:, &block)
-      options = { frequency:, mode:, lines:, aggregate:, defer:, engine:, alloc_interval:, class_labels: }
+    # @param options [Hash] keywords of {StartOptions.checked}
+    def start(outcome, inherit:, **options, &block)
       arguments = [OWN, *StartOptions.checked(**options), nil, StartOptions.inherited?(inherit)]
       FirstSession.begins
       usage = Usage.new

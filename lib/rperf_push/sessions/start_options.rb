@@ -25,7 +25,11 @@ module RperfPush
     #
     # @param options [Hash] keywords of {checked}
     # @return [String] without blanks in a value
-    def in_text(options) = options.compact.map { |name, value| "#{name}=#{[*value].join(",")}" }.join(" ")
+    def in_text(options)
+      values, flags = options.partition { |name, _| READ.key?(name) }
+      [*values.filter_map { |name, value| "#{name}=#{[*value].join(",")}" unless value.nil? },
+       *flags.map { |name, value| "#{name}=#{value ? true : false}" }].join(" ")
+    end
 
     # @param text [String] as {in_text} makes it
     # @return [Hash] keywords of {checked}
