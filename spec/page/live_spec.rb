@@ -194,7 +194,7 @@ RSpec.describe "rperf-push live", :once do
       expect(browser.run("document.querySelector('.frame.here').getAttribute('name')")).to eq(marked)
 
       browser.run("getSelection().selectAllChildren(document.querySelector('main .legend'))")
-      sampled.call.then { |at| sleep(1) && expect(sampled.call).to(be_within(1).of(at)) } # ten updates
+      drawn.call.then { |at| sleep(1) && expect(drawn.call).to(be_within(1).of(at)) } # ten updates
       expect(browser.run("getSelection().toString()")).not_to eq("")
       browser.run("getSelection().removeAllRanges()")
       drawn.call.then { |at| browser.until_true("it to go on") { drawn.call > at } }
