@@ -16,7 +16,7 @@ void rpp_short_waits_begin(rpp_short_waits *line, uint64_t *random, uint64_t per
     place_point(line, random, period_ns);
 }
 
-uint64_t rpp_short_waits_add(rpp_short_waits *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
+uint64_t rpp_short_waits_sample(rpp_short_waits *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
 {
     uint64_t weight_ns = 0;
     while (rpp_short_waits_samples(line, ns)) {

@@ -19,8 +19,6 @@ typedef struct rpp_short_waits {
 
 /* Places the first point. `random` is the state of rpp_random_next. */
 void rpp_short_waits_begin(rpp_short_waits *line, uint64_t *random, uint64_t period_ns);
-/* Adds an event. Returns its weight: a period for each point in it. */
-uint64_t rpp_short_waits_add(rpp_short_waits *line, uint64_t *random, uint64_t period_ns, uint64_t ns);
 /* True if an event that follows now would be sampled. */
 static inline bool rpp_short_waits_samples(const rpp_short_waits *line, uint64_t ns)
 {
@@ -30,6 +28,15 @@ static inline bool rpp_short_waits_samples(const rpp_short_waits *line, uint64_t
 static inline void rpp_short_waits_pass(rpp_short_waits *line, uint64_t ns)
 {
     line->to_point_ns -= ns;
+}
+/* Adds an event that is sampled. Returns its weight: a period for each point in it. */
+uint64_t rpp_short_waits_sample(rpp_short_waits *line, uint64_t *random, uint64_t period_ns, uint64_t ns);
+/* Adds an event. Returns its weight; 0: it is not sampled. Inline, because few of those of a GVL release are. */
+static inline uint64_t rpp_short_waits_add(rpp_short_waits *line, uint64_t *random, uint64_t period_ns, uint64_t ns)
+{
+    if (rpp_short_waits_samples(line, ns)) return rpp_short_waits_sample(line, random, period_ns, ns);
+    rpp_short_waits_pass(line, ns);
+    return 0;
 }
 
 #endif
