@@ -60,7 +60,7 @@ module RperfPush
       errors.empty?
     end
 
-    # The same as {configure}, but it raises an error if there are errors.
+    # The same as {configure}, but it raises what is wrong.
     #
     # @yieldparam config [Configuration]
     # @return [true]

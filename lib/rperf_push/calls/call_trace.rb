@@ -62,7 +62,7 @@ module RperfPush
     def costs = CallCosts.of(*@arguments.drop(1))
 
     # @param outside [Boolean] it is for a peer of the control socket: the calls of this thread do not count
-    # @param follows [Boolean] who looks on while it runs: {#update}
+    # @param follows [Boolean] whether {#update} is called while it runs
     # @return [void]
     def start(outside: false, follows: false)
       @costs = costs

@@ -3,7 +3,7 @@
  * The collector knows when the bursts are, and the sampler acts on them at a safepoint. It says what it does; until it
  * does what it should, the collector asks.
  *
- * Threads    init, look, rest and next_ns: the collector's owner, one at a time. All others: any, async-signal-safe.
+ * Threads    init, update, sleep and next_ns: the collector's owner, one at a time. All others: any, async-signal-safe.
  * Ownership  the caller owns the struct.
  */
 #ifndef RPP_BURST_SWITCH_H
@@ -23,7 +23,7 @@ typedef struct rpp_burst_switch {
 
 /* The averages. Nothing is to be watched yet. */
 void rpp_burst_switch_init(rpp_burst_switch *s, uint64_t on_ns, uint64_t off_ns, uint64_t now_ns);
-/* `rested`: rpp_burst_switch_sleep was called since the last look. */
+/* `rested`: rpp_burst_switch_sleep was called since the last update. */
 void rpp_burst_switch_update(rpp_burst_switch *s, bool rested, uint64_t now_ns);
 /* The collector will sleep for an unknown time. Whatever runs then meets a state that was sampled for it, long before
  * the collector is awake. True if the sampler has to be asked. */

@@ -1,8 +1,8 @@
 /* last_stacks.h - stacks for what a session sees last: when a process ends, its threads have nothing of Ruby on their
  * stacks any more.
  *
- * What is captured then is of a moment, but the last window gives it all CPU time that earlier windows have kept as a
- * rest. So it goes to the thread's latest stack under the same labels in the window. A wait for the GVL stays as it is:
+ * What is captured then is of a moment, but the last window gives it all CPU time that earlier windows have carried
+ * over. So it goes to the thread's latest stack under the same labels in the window. A wait for the GVL stays as it is:
  * threads wait like that when they begin.
  *
  * Threads    one at a time, like the profile.

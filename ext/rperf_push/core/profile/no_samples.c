@@ -6,7 +6,7 @@
 
 #define WINDOWS         3u
 #define BUSY_PORTION    10u /* a tenth of a core */
-/* If windows are very short, a moment without a core would look like a no_samples. */
+/* If windows are very short, a moment without a core would be taken for lost samples. */
 #define INTERVAL_MIN_NS RPP_NS_PER_S
 
 static double seconds(uint64_t ns)

@@ -127,7 +127,7 @@ uint64_t rpp_pipeline_boundary_ns(const rpp_pipeline *pipeline);
  * */
 RPP_NODISCARD rpp_status rpp_pipeline_wait_delivered(rpp_pipeline *pipeline, uint32_t window,
                                                      rpp_cancellation *cancellation);
-/* Windows that are closed from now on leave no rest for later ones. Call it before the last rotation of a session. */
+/* Windows that are closed from now on carry nothing over. Call it before the last rotation of a session. */
 void rpp_pipeline_set_last(rpp_pipeline *pipeline);
 /* On: the collector is one of those that tick (ticker.h). Off, as a new one is: it wakes only for windows, names and
  * the buffer. */

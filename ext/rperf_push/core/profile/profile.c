@@ -375,7 +375,8 @@ void rpp_profile_distribute(rpp_profile *profile, uint64_t period_ns, bool last,
     add_stand_ins(profile, &how);
     rpp_distribution_give(&profile->distribution, profile->rows, profile->row_count, &how, carry_over, &unplaced);
     place_unassigned(profile, &unplaced);
-    uint64_t little_ns = (last ? RPP_OWN_PERIODS : RPP_MISSED_PERIODS) * period_ns; /* a rest may be as much as that */
+    uint64_t little_ns =
+        (last ? RPP_OWN_PERIODS : RPP_MISSED_PERIODS) * period_ns; /* a carry-over may be as much as that */
     for (rpp_state state = 0; state < RPP_STATE_COUNT; state++) {
         add_unseen(profile, state, &unplaced, little_ns);
     }

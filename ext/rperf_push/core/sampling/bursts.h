@@ -29,7 +29,7 @@ void rpp_bursts_init(rpp_bursts *bursts, uint64_t on_ns, uint64_t off_ns, uint64
 bool rpp_bursts_at(rpp_bursts *bursts, uint64_t now_ns);
 /* No call will come for an unknown time. Chooses the state that will then be found, and returns it. */
 bool rpp_bursts_sleep(rpp_bursts *bursts);
-/* The rest is over: the state that was chosen lasts from now on. */
+/* Calls come again: the state that was chosen lasts from now on. */
 void rpp_bursts_wake(rpp_bursts *bursts, uint64_t now_ns);
 
 #endif

@@ -53,7 +53,7 @@ static void put_state(rb_rpp_inspected_thread *s, rb_rpp_thread *t, uint64_t now
         s->state = "waiting";
         since = ready;
     } else {
-        /* A window's end moves the mark. Then we know only when the thread last began to run, a little before it
+        /* A window's end moves wall_known_ns. Then we know only when the thread last began to run, a little before it
          * stopped. */
         bool is_of_wait = t->ledger.clocks.wall_known_ns > rb_rpp_capturing.cut_ns;
         since = is_of_wait ? t->ledger.clocks.wall_known_ns : atomic_load(&t->resumed_ns);

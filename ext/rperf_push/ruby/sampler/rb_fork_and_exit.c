@@ -46,7 +46,7 @@ static void restart_in_child(void)
 }
 
 /* The statistics and the sampler come first: participants then count for the child, and no samples come while they
- * forget. */
+ * discard. */
 static void after_fork_in_child(void)
 {
     rpp_stats_reset();

@@ -30,7 +30,7 @@ typedef struct rb_rpp_participant {
 /* Call it once per process image. Forks and restarts go through the participants in this order, the exit in reverse
  * order. */
 void rb_rpp_process_init(VALUE native, const rb_rpp_participant *const *participants, size_t count);
-/* Call both when a session of any kind begins. Children that are forked from now on forget it; */
+/* Call both when a session of any kind begins. Children that are forked from now on discard it; */
 void rb_rpp_process_follow_forks(void);
 /* and if nothing else ends the session, the exit does, however late the session began. */
 void rb_rpp_process_end_with_process(void);
